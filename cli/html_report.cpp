@@ -65,6 +65,19 @@ PageTable DevicesTable(const traces::Summary& summary) {
   return table;
 }
 
+// Of tasks that processes of their own played.
+PageTable TasksTable(const traces::Summary& summary) {
+  PageTable table{"Tasks, and how far their clocks were ahead of the first one's",
+                  {"Task", "Process", "Clock ahead", "Known to"},
+                  {}};
+  for (const RunTask& task : summary.tasks) {
+    if (task.process.empty()) continue;
+    table.rows.push_back({task.name, task.process, SignedTimeText(static_cast<double>(task.clock_ahead_ns)),
+                          TimeText(task.clock_uncertainty_ns)});
+  }
+  return table;
+}
+
 PageTable TrafficTable(const traces::Summary& summary) {
   PageTable table{"Traffic", {"From", "To", "Copies", "Bytes", "Time"}, {}};
   for (const traces::TrafficRow& row : summary.traffic) {
@@ -130,7 +143,8 @@ PageSection SectionOf(traces::TraceReader* reader, const RunReference& reference
   if (summary.dropped > 0)
     section.notes.push_back(fmt::format("{} records were lost while recording", summary.dropped));
   section.advice = traces::AdviceOf(summary);
-  section.tables = {DevicesTable(summary),
+  section.tables = {TasksTable(summary),
+                    DevicesTable(summary),
                     TableOf("GPU activities", summary.gpu_activities),
                     TableOf("Host activities", summary.host_activities),
                     TableOf("API calls", summary.api_calls),
@@ -138,7 +152,7 @@ PageSection SectionOf(traces::TraceReader* reader, const RunReference& reference
                     RangesTable(summary)};
   if (summary.waits && !summary.waits->devices.empty()) {
     if (!summary.waits->verdict.empty()) section.notes.push_back(summary.waits->verdict);
-    section.tables.insert(section.tables.begin() + 1,
+    section.tables.insert(section.tables.begin() + 2,
                           {WaitsTable(*summary.waits), StragglersTable(*summary.waits)});
   }
   if (slices > 0) section.timeline = traces::TimelineData(reader->ReadRun(info.id), slices);

@@ -6,15 +6,12 @@
 #include "core/base/error.h"
 
 namespace lanescope {
-namespace {
 
 std::string NameOfTask(DeviceName name) {
   name.has_type = name.has_id = false;
   name.has_replica = name.replica != 0;
   return name.ToString();
 }
-
-}  // namespace
 
 MachineTasks TasksOf(const Machine& machine) {
   MachineTasks tasks;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/machine/device_name.h"
 #include "core/machine/machine.h"
 
 namespace lanescope {
@@ -20,6 +21,8 @@ struct MachineTasks {
 };
 
 MachineTasks TasksOf(const Machine& machine);
+// Of a device with that name, as MachineTasks::names has it.
+std::string NameOfTask(DeviceName name);
 // Whether a link of its own joins the two devices.
 bool IsLinked(const Machine& machine, DeviceId a, DeviceId b);
 // The machine as one of its tasks can use it: devices of all others are modelled ones. InvalidArgument for a

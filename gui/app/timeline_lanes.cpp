@@ -7,20 +7,12 @@
 #include "gui/app/timeline_paint.h"
 #include "gui/app/timeline_pieces.h"
 #include "gui/app/widgets.h"
+#include "gui/model/group_lanes.h"
 #include "gui/model/what_if_effect.h"
 
 namespace lanescope::gui {
 
 namespace {
-
-// "GPU:0 stream 7" of "rank 3 GPU:0 stream 7" in the group "rank 3".
-std::string WithoutGroup(const RunData& run, const Lane& lane, std::string text) {
-  for (int g = lane.group; g >= 0; g = run.groups[static_cast<size_t>(g)].parent) {
-    const std::string begin = run.groups[static_cast<size_t>(g)].title + " ";
-    if (text.starts_with(begin)) return text.substr(begin.size());
-  }
-  return text;
-}
 
 // `names_device`: the lanes above belong to another device.
 void PaintLaneBackground(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, const LaidLane& laid,
@@ -40,7 +32,7 @@ void PaintLaneBackground(const Ui& ui, ImDrawList* list, const TimelineFrame& fr
     text = run.data->devices[static_cast<size_t>(lane.device)].label + " " + text;
   }
   // What the line of its group says already.
-  if (!pinned) text = WithoutGroup(*run.data, lane, std::move(text));
+  if (!pinned) text = LabelInGroup(*run.data, lane, std::move(text));
   if (pinned) text = std::to_string(laid.run + 1) + ": " + text;
   const float indent =
       ui.Px(compute || lane.role == LaneRole::kLink || lane.role == LaneRole::kThread ? 12 : 24);
@@ -134,11 +126,16 @@ void PaintGroupHeader(const Ui& ui, ImDrawList* list, const TimelineFrame& frame
   const float x = left + ui.Px(9 + 10 * static_cast<float>(laid.depth));
   PaintFoldSign(list, ImVec2(x, (top + bottom) / 2), ImGui::GetFontSize() * 0.27f, laid.folded,
                 ui.theme.text_dim);
-  std::string text = run.data->groups[static_cast<size_t>(laid.group)].title;
+  const LaneGroup& group = run.data->groups[static_cast<size_t>(laid.group)];
+  std::string text = group.title;
   if (laid.folded) text += "  (" + std::to_string(laid.lanes) + (laid.lanes == 1 ? " lane)" : " lanes)");
   const std::string cut = Shorten(text, right - x - ui.Px(20));
   list->AddText(ImVec2(x + ui.Px(9), std::round((top + bottom - ImGui::GetFontSize()) / 2)), ui.theme.text,
                 cut.c_str());
+  const float after = x + ui.Px(21) + TextWidth(cut);
+  if (!group.remark.empty())
+    list->AddText(ImVec2(after, std::round((top + bottom - ImGui::GetFontSize()) / 2)), ui.theme.text_dim,
+                  Shorten(group.remark, right - after - ui.Px(20)).c_str());
   ImGui::PopFont();
 }
 

@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/graph/signature.h"
+#include "core/machine/tasks.h"
 #include "core/runs/event_view.h"
 #include "gui/document/document_whatif.h"
 #include "gui/model/run_builder.h"
@@ -62,6 +63,10 @@ class SimulatedRunBuilder {
       device.memory_limit = from.memory_bytes;
       device.peak_bytes = schedule_.peak_bytes[d];
     }
+    const MachineTasks tasks = TasksOf(machine_);
+    if (tasks.size() < 2) return;
+    for (const std::string& name : tasks.names) run_.tasks.emplace_back().name = name;
+    for (const DeviceId d : machine_.devices.ids()) run_.devices[d.index()].task = tasks.task_of[d];
   }
 
   void DescribeCommands() {

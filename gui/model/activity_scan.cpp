@@ -234,7 +234,7 @@ std::vector<std::vector<RawLane>> ScanActivities(const std::string& path, std::v
   traces::ActivityCursor::Columns columns;
   const bool ours = std::ranges::all_of(*frames, [](const RunFrame& frame) { return frame.ours; });
   for (const RunFrame& frame : *frames) {
-    runs.push_back({frame.data.id, frame.host});
+    runs.push_back({frame.data.id, frame.hosts});
     of_origins.schedules = of_origins.schedules || !frame.numbers.commands.empty();
     of_origins.graph_nodes = of_origins.graph_nodes || HasGpus(frame);
   }

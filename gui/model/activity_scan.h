@@ -29,7 +29,7 @@ struct RunFrame {
       range_steps;                                    // where the trace records no steps; null: it has none
   std::shared_ptr<const traces::ApiCallIndex> calls;  // that launched activities; null: the trace has none
   bool ours = true;
-  int host = -1;  // device number of the host in copies
+  std::vector<int> hosts = {-1};  // HostNumbers
 
   // Index into data.devices; a number that the trace did not announce gets a device of its own.
   int DeviceIndex(int number);

@@ -8,6 +8,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/printable.h"
+#include "core/machine/device_name.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::gui {
@@ -152,12 +154,66 @@ class Grouper {
   std::map<std::tuple<LaneGroup::Kind, int64_t, std::string>, int> numbers_;
 };
 
+int TaskOf(const RunData& run, int device) {
+  return device < 0 ? -1 : run.devices[static_cast<size_t>(device)].task;
+}
+
+// Of a link between tasks the end that its copies' own lanes are not in.
+int TaskOfLink(const RunData& run, const Lane& link) {
+  const int from = TaskOf(run, link.device), to = TaskOf(run, link.peer);
+  if (link.command.empty() || link.command.front() < 0) return to;
+  return TaskOf(run, run.commands[static_cast<size_t>(link.command.front())].device) == to ? from : to;
+}
+
+// The numbers of groups are those of tasks.
+void GroupByTask(RunData* run) {
+  for (const RunTask& task : run->tasks) {
+    LaneGroup& group = run->groups.emplace_back();
+    group.title = task.name;
+    group.kind = LaneGroup::Kind::kTask;
+    group.prefix = task.name + "/";
+    group.remark = Printable(task.process);
+    if (const std::string clock = traces::ClockText(task); !clock.empty())
+      group.remark += (group.remark.empty() ? "" : ", ") + clock;
+  }
+  for (Lane& lane : run->lanes)
+    lane.group = lane.role == LaneRole::kLink ? TaskOfLink(*run, lane) : TaskOf(*run, lane.device);
+}
+
+// "worker:1/GPU:0" of another task: little room is beside a lane.
+std::string ShortName(const RunDevice& device) {
+  DeviceName name;
+  if (!ParseDeviceName(device.full_name, &name) || name.replica != 0) return device.label;
+  return fmt::format("{}:{}/{}:{}", name.job, name.task, name.type, name.id);
+}
+
+std::string WithoutPrefix(const RunData& run, int group, const std::string& name) {
+  for (int g = group; g >= 0; g = run.groups[static_cast<size_t>(g)].parent) {
+    const LaneGroup& of = run.groups[static_cast<size_t>(g)];
+    const std::string begin = of.prefix.empty() ? of.title + " " : of.prefix;
+    if (name.starts_with(begin)) return name.substr(begin.size());
+  }
+  return name;
+}
+
 }  // namespace
 
 void GroupLanes(RunData* run) {
   run->groups.clear();
-  if (!run->commands.empty()) return;
-  Grouper(run).Group();
+  if (!run->tasks.empty()) return GroupByTask(run);
+  if (run->commands.empty()) Grouper(run).Group();
+}
+
+std::string LabelInGroup(const RunData& run, const Lane& lane, std::string label) {
+  if (lane.role != LaneRole::kLink || lane.device < 0 || lane.peer < 0)
+    return WithoutPrefix(run, lane.group, label);
+  const auto end = [&](int number) {
+    const RunDevice& device = run.devices[static_cast<size_t>(number)];
+    return lane.group >= 0 && device.task >= 0 && device.task != lane.group
+               ? ShortName(device)
+               : WithoutPrefix(run, lane.group, device.label);
+  };
+  return end(lane.device) + " → " + end(lane.peer);
 }
 
 }  // namespace lanescope::gui

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/base/rows.h"
+#include "core/record/run_task.h"
 #include "core/runs/run_view.h"
 #include "core/runs/step_range.h"
 #include "gui/model/pyramid.h"
@@ -64,10 +65,12 @@ struct SlicePlace {
 };
 // What some lanes belong to; they fold together.
 struct LaneGroup {
-  enum class Kind : uint8_t { kHost, kPlace, kProcess, kThreads };
-  std::string title;  // "node7", "rank 3", "process 100 python"
+  enum class Kind : uint8_t { kHost, kPlace, kProcess, kThreads, kTask };
+  std::string title;  // "node7", "rank 3", "process 100 python", "/job:worker/task:1"
   Kind kind = Kind::kPlace;
-  int parent = -1;  // index into RunData::groups, of one before
+  int parent = -1;       // index into RunData::groups, of one before
+  std::string prefix{};  // with which the names of its devices begin, beside the title: "/job:worker/task:1/"
+  std::string remark{};  // "rank 1 on node7, clock within 3.2 us"
 };
 struct RunProcess {
   int64_t process = -1;  // globalPid
@@ -132,6 +135,7 @@ struct Lane : SliceColumns {
 struct RunDevice : RunView::Device {
   std::string rank{};       // of a job of several: "rank 3"
   std::string full_name{};  // as in the machine file
+  int task = -1;            // index into RunData::tasks; -1: there are none
   bool is_host = false;
   int64_t memory_limit = 0;  // bytes; 0: unknown
   int64_t peak_bytes = 0;    // planned, or the largest of the counter; 0: unknown
@@ -166,10 +170,12 @@ struct RunData {
   int64_t invalid_rows = 0;  // activities that made no sense
 
   std::vector<RunDevice> devices;
-  std::vector<Lane> lanes;        // by device: compute, copy-in, copy-out, memory; then links; then threads
-  std::vector<LaneGroup> groups;  // each after its parent
+  // By device: compute, copy-in, copy-out, memory; then links; then threads. So within each group.
+  std::vector<Lane> lanes;
+  std::vector<LaneGroup> groups;      // each after its parent
   std::vector<RunProcess> processes;  // that have names
   std::vector<RunPlace> places;
+  std::vector<RunTask> tasks;      // of a machine of several; else none
   std::vector<std::string> hosts;  // that the trace names, each once
   std::vector<OpEntry> ops;
   std::vector<RunView::Step> steps;  // ascending

@@ -9,7 +9,7 @@ namespace lanescope::gui {
 namespace {
 
 void DescribeDevices(const traces::TraceRun& run, RunFrame* frame) {
-  frame->host = traces::kHostDevice;
+  frame->hosts = traces::HostNumbers(run.devices);
   for (RunDevice& device : frame->data.devices) {
     const traces::TraceDevice* from = run.FindDevice(device.id);
     if (from == nullptr) {
@@ -17,10 +17,10 @@ void DescribeDevices(const traces::TraceRun& run, RunFrame* frame) {
       continue;
     }
     device.full_name = from->name;
+    device.task = from->task;
     device.is_host = from->is_host;
     device.memory_limit = from->memory_limit;
     device.peak_bytes = from->planned_peak;
-    if (from->is_host && frame->host == traces::kHostDevice) frame->host = from->id;
   }
 }
 
@@ -89,6 +89,7 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, const std
   data.prediction_of = info.prediction_of;
   data.error = info.error;
   data.machine_json = info.machine_json;
+  data.tasks = run.tasks;
   data.dropped = run.dropped;
   data.invalid_rows = run.invalid_rows;
   DescribeDevices(run, &frame);

@@ -16,6 +16,7 @@
 #include "tests/traces/sample_run.h"
 #include "traces/export/report_page.h"
 #include "traces/export/timeline.h"
+#include "traces/export/timeline_svg.h"
 #include "traces/export/track_rows.h"
 #include "traces/read/trace_reader.h"
 
@@ -37,6 +38,19 @@ TraceRun TwoSteps() {
   SampleRun sample;
   TraceWriter writer(file.path());
   sample.WriteTo(&writer, 2);
+  writer.Close();
+  return TraceReader(file.path()).ReadRun(1);
+}
+
+// A step in two processes.
+TraceRun TwoTasks() {
+  ScratchFile file;
+  SampleRun sample(false);
+  sample.SplitIntoTasks();
+  TraceWriter writer(file.path());
+  RunOutcome outcome;
+  outcome.tasks = SampleRun::Tasks();
+  sample.WriteTo(&writer, 1, outcome);
   writer.Close();
   return TraceReader(file.path()).ReadRun(1);
 }
@@ -104,6 +118,39 @@ TEST(Timeline, RunsOfOursHaveArrowsAlongDependencies) {
   both.insert(both.end(), step.begin(), step.end());
   EXPECT_THAT(arrows, testing::UnorderedElementsAreArray(both));
   EXPECT_FALSE(timeline.counters.empty());
+}
+
+// Law: each of several tasks is a process, with its devices' tracks below; a copy between them stands in
+// both, with an arrow from the sender's end to the receiver's. Both of a step are carried out by the second
+// task.
+TEST(Timeline, TasksAreProcesses) {
+  const Timeline timeline = MakeTimeline(TwoTasks());
+  const auto track_of = [&](int slice) {
+    return timeline.tracks[static_cast<size_t>(timeline.slices[static_cast<size_t>(slice)].track)];
+  };
+  std::vector<std::string> tracks;
+  for (const Timeline::Track& track : timeline.tracks)
+    tracks.push_back(timeline.processes[static_cast<size_t>(track.process)].name + "/" + track.name);
+  const std::string first = "/job:worker/task:0 (rank 0 on a)/", second = "/job:worker/task:1 (rank 1 on b)/";
+  EXPECT_EQ(tracks, (std::vector<std::string>{"steps/steps", first + "GPU:0 compute", first + "GPU:0 copy in",
+                                              first + "GPU:0 sends", first + "CPU:0 compute",
+                                              first + "CPU:0 receives", second + "GPU:0 compute",
+                                              second + "GPU:0 copy in", second + "GPU:0 copy out"}));
+  std::vector<std::string> messages;
+  for (const Timeline::Arrow& arrow : timeline.arrows) {
+    const Timeline::Slice& from = timeline.slices[static_cast<size_t>(arrow.from)];
+    const Timeline::Slice& to = timeline.slices[static_cast<size_t>(arrow.to)];
+    if (from.kind != SliceKind::kMessage && to.kind != SliceKind::kMessage) continue;
+    messages.push_back(track_of(arrow.from).name + " => " + track_of(arrow.to).name);
+    EXPECT_EQ(std::pair(from.start_ns, from.end_ns), std::pair(to.start_ns, to.end_ns));
+    EXPECT_EQ(timeline.Name(from), timeline.Name(to));
+    EXPECT_EQ(from.bytes, to.bytes);
+  }
+  EXPECT_EQ(messages,
+            (std::vector<std::string>{"GPU:0 sends => GPU:0 copy in", "GPU:0 copy out => CPU:0 receives"}));
+  EXPECT_EQ(timeline.arrows.size(), 5u + 2);
+  for (const Timeline::Counter& counter : timeline.counters)
+    EXPECT_THAT(counter.name, testing::EndsWith(":0 memory (bytes)"));
 }
 
 // The fields of a protobuf message, by number.
@@ -256,6 +303,46 @@ TEST(ExportTest, GraphvizHasTheScheduleOfARunOfOurs) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kFailedPrecondition);
   }
+}
+
+// What each format says of tasks and of the second one's clock; a copy's other end is told from the copy.
+TEST(ExportTest, FormatsTellTasks) {
+  const TraceRun run = TwoTasks();
+  const auto chrome = nlohmann::json::parse(Written(WriteChrome, run));
+  std::map<std::string, std::string> label_of_process, name_of_process;
+  for (const auto& event : chrome["traceEvents"]) {
+    const std::string pid = event["pid"].dump();
+    if (event["name"] == "process_name") name_of_process[pid] = event["args"]["name"];
+    if (event["name"] == "process_labels") label_of_process[pid] = event["args"]["labels"];
+  }
+  ASSERT_EQ(name_of_process.size(), 3u);  // and the steps
+  ASSERT_EQ(label_of_process.size(), 1u);
+  EXPECT_EQ(name_of_process[label_of_process.begin()->first], "/job:worker/task:1 (rank 1 on b)");
+  EXPECT_EQ(label_of_process.begin()->second, "clock within 3.2 us");
+  std::set<std::string> labels;
+  for (const auto& [number, packet] : FieldsOf(Written(WritePerfetto, run))) {
+    const auto fields = FieldsOf(packet.bytes);
+    const Field* track = FieldOf(fields, 60);
+    if (track == nullptr) continue;
+    const auto of_track = FieldsOf(track->bytes);
+    const Field* process = FieldOf(of_track, 3);
+    if (process == nullptr) continue;
+    const auto of_process = FieldsOf(process->bytes);
+    if (const Field* label = FieldOf(of_process, 8))
+      labels.insert(FieldOf(of_process, 6)->bytes + ": " + label->bytes);
+  }
+  EXPECT_EQ(labels, (std::set<std::string>{"/job:worker/task:1 (rank 1 on b): clock within 3.2 us"}));
+  const std::string name = ",a /job:worker/task:0/GPU:0 -> /job:worker/task:1/GPU:0,,",
+                    csv = Written(WriteCsv, run);
+  EXPECT_THAT(csv,
+              HasSubstr("\nmessage" + name + "/job:worker/task:0 (rank 0 on a),GPU:0 sends,400,200,32,0"));
+  EXPECT_THAT(csv,
+              HasSubstr("\nmemcpy" + name + "/job:worker/task:1 (rank 1 on b),GPU:0 copy in,400,200,32,0"));
+  EXPECT_THAT(Written(WriteGraphviz, run),
+              HasSubstr("subgraph cluster_task_1 {\n    label=\"/job:worker/task:1 (rank 1 on b)\";\n"));
+  EXPECT_THAT(TimelineData(run, 1000),
+              HasSubstr("\"/job:worker/task:1 (rank 1 on b), clock within 3.2 us\""));
+  EXPECT_THAT(TimelineSvg(run), HasSubstr("font-weight=\"bold\">/job:worker/task:1 (rank 1 on b)</text>"));
 }
 
 // Names are texts of files: nothing in them becomes part of a page, or of a script in it.

@@ -74,6 +74,22 @@ class SampleRun {
   SampleRun(const SampleRun&) = delete;
   SampleRun& operator=(const SampleRun&) = delete;
 
+  // The same devices in two tasks: GPU:1 is GPU:0 of the second.
+  void SplitIntoTasks() {
+    for (const auto& [device, name] : {std::pair(host_, "/job:worker/replica:0/task:0/device:CPU:0"),
+                                       std::pair(gpu0_, "/job:worker/replica:0/task:0/device:GPU:0"),
+                                       std::pair(gpu1_, "/job:worker/replica:0/task:1/device:GPU:0")}) {
+      machine_.devices[device].name = name;
+      ASSERT_TRUE(ParseDeviceName(name, &machine_.devices[device].parsed));
+    }
+    for (Queue& queue : schedule_.queues)
+      queue.name.replace(0, queue.name.find(' '), machine_.device(queue.device).local_name());
+  }
+  // Of a run in two processes.
+  static std::vector<RunTask> Tasks() {
+    return {{"/job:worker/task:0", "rank 0 on a", 0, 0}, {"/job:worker/task:1", "rank 1 on b", -7000, 3200}};
+  }
+
   const RunInfo& info() const { return info_; }
   RunInfo& info() { return info_; }
   const Schedule& schedule() const { return schedule_; }

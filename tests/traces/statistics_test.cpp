@@ -63,8 +63,8 @@ TEST(IntervalsTest, UnionAndIntersectionAgreeWithABitmap) {
 }
 
 TEST(CopyClassTest, EndsDecide) {
-  constexpr int kHost = -1;
-  const auto classify = [](CopyColumns columns) { return ClassifyCopy(columns, kHost); };
+  constexpr int kHosts[] = {-1};
+  const auto classify = [&](CopyColumns columns) { return ClassifyCopy(columns, kHosts); };
   EXPECT_EQ(classify({1, 0, 2, 3, {}, {}}).copy_class, CopyClass::kHostToDevice);
   EXPECT_EQ(classify({1, 0, 2, 3, {}, {}}).dst, 3);
   EXPECT_EQ(classify({2, {}, {}, 3, {}, {}}).copy_class, CopyClass::kDeviceToHost);
@@ -77,6 +77,20 @@ TEST(CopyClassTest, EndsDecide) {
             CopyClass::kHostToDevice);  // pinned, labelled peer to peer
   EXPECT_EQ(classify({11, 7, 7, 0, {}, {}}).copy_class, CopyClass::kHostToDevice);
   EXPECT_EQ(classify({9, 0, 0, 0, {}, {}}).copy_class, CopyClass::kHostToHost);
+}
+
+// Of several hosts the one that a column names; where it names none, or a device, the first.
+TEST(CopyClassTest, HostsAreToldApart) {
+  constexpr int kHosts[] = {5, 6};
+  const auto ends = [&](CopyColumns columns) {
+    const CopyRoute route = ClassifyCopy(columns, kHosts);
+    return std::pair(route.src, route.dst);
+  };
+  EXPECT_EQ(ends({9, 0, 0, 6, 6, 5}), std::pair(6, 5));
+  EXPECT_EQ(ends({1, 0, 2, 3, 6, 3}), std::pair(6, 3));
+  EXPECT_EQ(ends({2, 2, 0, 3, 3, 6}), std::pair(3, 6));
+  EXPECT_EQ(ends({1, 0, 2, 3, {}, {}}), std::pair(5, 3));
+  EXPECT_EQ(ends({1, 0, 2, 3, 0, 3}), std::pair(5, 3));
 }
 
 // Two steps of 1000 ns: GPU:0 runs 300 of each, GPU:1 300, CPU:0 100.

@@ -114,6 +114,24 @@ TEST(SummaryTest, TextFitsTheWidth) {
   EXPECT_THAT(SummaryText(summary), testing::HasSubstr(summary.gpu_activities[0].name));
 }
 
+// Of a run in two processes: what they are, and their clocks.
+TEST(SummaryTest, TasksAreNamedWithTheirProcesses) {
+  ScratchFile file;
+  SampleRun sample(false);
+  sample.SplitIntoTasks();
+  RunOutcome outcome;
+  outcome.tasks = SampleRun::Tasks();
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 1, outcome);
+  writer.Close();
+  const Summary summary = Summarize(file.path(), 1);
+  EXPECT_THAT(SummaryText(summary), testing::ContainsRegex("/job:worker/task:1 +rank 1 on b +-7 us +3.2 us"));
+  const auto tasks = nlohmann::json::parse(SummaryJson(summary))["tasks"];
+  EXPECT_EQ(tasks[1], nlohmann::json::parse(R"({"name": "/job:worker/task:1", "process": "rank 1 on b",
+      "clock_ahead_ns": -7000, "clock_uncertainty_ns": 3200})"));
+  EXPECT_EQ(SummaryText(SampleSummary()).find("Process"), std::string::npos);
+}
+
 TEST(SummaryTest, JsonHasThePromisedKeys) {
   const auto json = nlohmann::json::parse(SummaryJson(SampleSummary()));
   for (const char* key : {"gpu_activities", "api_calls", "traffic", "communication", "dropped", "verdict"}) {

@@ -49,6 +49,37 @@ TEST(TraceReaderTest, NamesTheRunsThereAre) {
   }
 }
 
+// Law: tasks and whose a device is follow from the devices' names; who played them, and by how far its clock
+// is known, from the run. A machine of one task has none.
+TEST(TraceReaderTest, TasksOfDevices) {
+  ScratchFile file;
+  SampleRun measured(false), simulated(true), alone(false);
+  measured.SplitIntoTasks();
+  simulated.SplitIntoTasks();
+  RunOutcome outcome;
+  outcome.tasks = SampleRun::Tasks();
+  TraceWriter writer(file.path());
+  measured.WriteTo(&writer, 1, outcome);
+  simulated.WriteTo(&writer, 1);
+  alone.WriteTo(&writer, 1);
+  writer.Close();
+  TraceReader reader(file.path());
+  const TraceRun run = reader.ReadRun(1);
+  std::vector<int> task_of;
+  for (const TraceDevice& device : run.devices) task_of.push_back(device.task);
+  EXPECT_EQ(task_of, (std::vector<int>{0, 1, 0}));  // GPUs first
+  ASSERT_EQ(run.tasks.size(), 2u);
+  EXPECT_EQ(TaskText(run.tasks[1]), "/job:worker/task:1 (rank 1 on b)");
+  EXPECT_EQ(run.tasks[1].clock_ahead_ns, -7000);
+  EXPECT_EQ(ClockText(run.tasks[1]), "clock within 3.2 us");
+  EXPECT_EQ(ClockText(run.tasks[0]), "");
+  const std::vector<RunTask> of_simulated = reader.Tasks(2);
+  ASSERT_EQ(of_simulated.size(), 2u);
+  EXPECT_EQ(TaskText(of_simulated[1]), "/job:worker/task:1");
+  EXPECT_TRUE(reader.Tasks(3).empty());
+  for (const TraceDevice& device : reader.Devices(3)) EXPECT_EQ(device.task, -1);
+}
+
 // Old exports: few tables, few columns, no enumerations, columns in another order.
 TEST(TraceReaderTest, ToleratesMissingTablesAndColumns) {
   ScratchFile file;

@@ -66,12 +66,19 @@ class ChakraWriter {
   // What ran on the GPU, and the calls of the threads that launched it; without a GPU, all.
   bool IsNode(int slice) const {
     const Timeline::Slice& of = Slice(slice);
-    if (of.kind == SliceKind::kStep || of.kind == SliceKind::kRange) return false;
+    if (of.kind == SliceKind::kStep || of.kind == SliceKind::kRange || of.kind == SliceKind::kMessage)
+      return false;
     if (gpu_ < 0) return true;
     return of.kind == SliceKind::kApiCall ? threads_.contains(of.track) : TrackOf(slice).device == gpu_;
   }
 
   static uint64_t NumberOf(int slice) { return static_cast<uint64_t>(slice) + 1; }
+
+  // Of a track that stands among those of its task the device is the first word of its name.
+  std::string DeviceOf(const Timeline::Track& track) const {
+    const Timeline::Process& process = timeline_.processes[static_cast<size_t>(track.process)];
+    return process.is_task ? process.name + " " + track.name.substr(0, track.name.find(' ')) : process.name;
+  }
 
   uint64_t TypeOf(const Timeline::Slice& slice, const std::string& kind) const {
     if (slice.kind == SliceKind::kCopy && slice.copy_class == CopyClass::kHostToDevice) return kLoadNode;
@@ -107,7 +114,7 @@ class ChakraWriter {
     attribute("is_cpu_op", kBoolValue, slice.kind == SliceKind::kApiCall ? 1 : 0);
     const Timeline::Track& track = TrackOf(number);
     attribute(track.device < 0 ? "tid" : "stream", kInt64Value, track.number);
-    if (gpu_ < 0) text("device", timeline_.processes[static_cast<size_t>(track.process)].name);
+    if (gpu_ < 0) text("device", DeviceOf(track));
     if (const int64_t type = CollectiveType(kind); type >= 0) attribute("comm_type", kInt64Value, type);
     const bool moves = slice.kind == SliceKind::kCommunication;
     if (slice.bytes >= 0) attribute(moves ? "comm_size" : "tensor_size", kInt64Value, slice.bytes);

@@ -19,8 +19,7 @@ class ChromeWriter {
 
   void Write() {
     output_(R"({"displayTimeUnit":"ns","traceEvents":[)");
-    for (size_t i = 0; i < timeline_.processes.size(); ++i)
-      Name("process", static_cast<int>(i), 0, timeline_.processes[i].name, i);
+    for (size_t i = 0; i < timeline_.processes.size(); ++i) NameProcess(i);
     for (size_t i = 0; i < timeline_.tracks.size(); ++i)
       Name("thread", timeline_.tracks[i].process, static_cast<int>(i), timeline_.tracks[i].name, i);
     for (const Timeline::Track& track : timeline_.tracks) {
@@ -56,6 +55,14 @@ class ChromeWriter {
           Quoted(name));
     Event(R"("ph":"M","name":"{0}_sort_index","pid":{1},"tid":{2},"args":{{"sort_index":{3}}})", what,
           process, track, rank);
+  }
+
+  void NameProcess(size_t number) {
+    const Timeline::Process& process = timeline_.processes[number];
+    Name("process", static_cast<int>(number), 0, process.name, number);
+    if (process.clock.empty()) return;
+    Event(R"("ph":"M","name":"process_labels","pid":{},"args":{{"labels":{}}})", number,
+          Quoted(process.clock));
   }
 
   void WriteSlice(const Timeline::Slice& slice) {

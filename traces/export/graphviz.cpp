@@ -46,9 +46,17 @@ void WriteGraphviz(const TraceRun& run, const ExportOutput& output) {
         fmt::format("    c{} [label={}{}];\n", i, DotText(label), copy ? ", shape=oval" : "");
   }
   output("digraph {\n  node [shape=box];\n");
+  std::map<int, std::string> clusters_by_task;
   for (const auto& [device, nodes] : nodes_by_device) {
-    output(fmt::format("  subgraph cluster_{} {{\n    label={};\n{}  }}\n", device < 0 ? 0 : device + 1,
-                       DotText(run.DeviceLabel(device)), nodes));
+    const TraceDevice* known = run.FindDevice(device);
+    clusters_by_task[known == nullptr ? -1 : known->task] +=
+        fmt::format("  subgraph cluster_{} {{\n    label={};\n{}  }}\n", device < 0 ? 0 : device + 1,
+                    DotText(run.DeviceLabel(device)), nodes);
+  }
+  for (const auto& [task, clusters] : clusters_by_task) {
+    output(task < 0 ? clusters
+                    : fmt::format("  subgraph cluster_task_{} {{\n    label={};\n{}  }}\n", task,
+                                  DotText(TaskText(run.tasks[static_cast<size_t>(task)])), clusters));
   }
   const Rows<> before = WorkBefore(std::move(tables));
   for (size_t i = 0; i < before.size(); ++i) {

@@ -21,9 +21,9 @@ svg { max-width: 100%; height: auto; background: #fff; }
 
 const std::string_view kPageScript = R"JS(
 'use strict';
-const colours = ['#999999', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
-const kinds = ['step', 'kernel', 'communication', 'copy', 'memory set', 'API call', 'range'];
-const texts = ['#fff', '#fff', '#fff', '#fff', '#000', '#000', '#000'];
+const colours = ['#999999', '#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#009e73'];
+const kinds = ['step', 'kernel', 'communication', 'copy', 'memory set', 'API call', 'range', 'other end of a copy'];
+const texts = ['#fff', '#fff', '#fff', '#fff', '#000', '#000', '#000', '#fff'];
 const row = 20, nested = 14, levels = 10, label = 190, axis = 22;
 function time(ns) {
   const a = Math.abs(ns);
@@ -76,7 +76,7 @@ for (const box of document.querySelectorAll('.timeline')) {
     for (const line of lines) {
       const y = line.y;
       c.save();
-      c.beginPath(); c.rect(0, y, label - 6, row); c.clip();
+      c.beginPath(); c.rect(0, y, line.heading ? width : label - 6, row); c.clip();
       c.fillStyle = ink; c.font = (line.heading ? 'bold ' : '') + '11px system-ui, sans-serif';
       c.fillText(line.heading || line.name, line.heading ? 4 : 14, y + row / 2);
       c.restore();

@@ -15,7 +15,7 @@ constexpr uint64_t kStateCleared = 1, kNeedsState = 2;
 // TrackDescriptor; ProcessDescriptor; CounterDescriptor
 constexpr int kUuid = 1, kTrackName = 2, kProcess = 3, kParent = 5, kCounter = 8, kChildOrder = 11,
               kRank = 12;
-constexpr int kPid = 1, kProcessName = 6, kUnit = 3;
+constexpr int kPid = 1, kProcessName = 6, kProcessLabels = 8, kUnit = 3;
 constexpr uint64_t kExplicitOrder = 3, kUnitBytes = 3;
 // TrackEvent
 constexpr int kAnnotation = 4, kType = 9, kNameId = 10, kEventTrack = 11, kCategory = 22, kValue = 30,
@@ -42,6 +42,7 @@ class PerfettoWriter {
     for (size_t i = 0; i < timeline_.processes.size(); ++i) {
       WireWriter process;
       process.Integer(kPid, i + 1).Bytes(kProcessName, timeline_.processes[i].name);
+      if (!timeline_.processes[i].clock.empty()) process.Bytes(kProcessLabels, timeline_.processes[i].clock);
       WireWriter track;
       track.Integer(kUuid, ProcessUuid(static_cast<int>(i))).Nested(kProcess, process);
       Describe(track.Integer(kChildOrder, kExplicitOrder));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/base/printable.h"
@@ -16,6 +17,8 @@
 
 namespace lanescope::traces {
 namespace {
+
+constexpr int64_t kAfterStreams = INT64_MAX;  // where a device's tracks of messages stand
 
 class TimelineBuilder {
  public:
@@ -34,6 +37,7 @@ class TimelineBuilder {
     AddTracks();
     AddMemory();
     AddDependencies();
+    timeline_.arrows.insert(timeline_.arrows.end(), messages_.begin(), messages_.end());
     MoveToZero();
     return std::move(timeline_);
   }
@@ -84,8 +88,9 @@ class TimelineBuilder {
     }
   }
 
+  // The number of its slice.
   template <typename Activity>
-  void AddActivity(const Activity& activity, Timeline::Slice slice) {
+  int AddActivity(const Activity& activity, Timeline::Slice slice) {
     slice.start_ns = activity.start_ns;
     slice.end_ns = activity.end_ns;
     slice.step = activity.step;
@@ -93,8 +98,9 @@ class TimelineBuilder {
     slice.range = RangeText(activity.range);
     const int number = Add({TrackKey::Group::kDevice, activity.device, activity.stream}, slice);
     if (activity.api >= 0) timeline_.arrows.push_back({calls_[static_cast<size_t>(activity.api)], number});
-    if (activity.command < 0 || activity.step < 0) return;
-    works_.push_back({activity.step, activity.schedule, activity.command, number});
+    if (activity.command >= 0 && activity.step >= 0)
+      works_.push_back({activity.step, activity.schedule, activity.command, number});
+    return number;
   }
 
   void AddLaunches() {
@@ -125,8 +131,23 @@ class TimelineBuilder {
                                       run_.DeviceLabel(copy.src), run_.DeviceLabel(copy.dst)));
       if (copy.bytes > 0 || !run_.commands.empty()) slice.bytes = copy.bytes;
       slice.copy_class = copy.copy_class;
-      AddActivity(copy, slice);
+      AddOtherEnd(copy, AddActivity(copy, slice));
     }
+  }
+
+  int TaskOf(int device) const { return names_.TaskOf({TrackKey::Group::kDevice, device}); }
+
+  // Of a copy between tasks, in that task of the two whose device does not carry it out.
+  void AddOtherEnd(const TraceCopy& copy, int number) {
+    const int from = TaskOf(copy.src), to = TaskOf(copy.dst);
+    if (from == to || from < 0 || to < 0) return;
+    const bool sent = TaskOf(copy.device) == to;
+    Timeline::Slice slice = timeline_.slices[static_cast<size_t>(number)];
+    slice.kind = SliceKind::kMessage;
+    const int other = Add({TrackKey::Group::kDevice, sent ? copy.src : copy.dst, kAfterStreams,
+                           sent ? TrackKey::Of::kSent : TrackKey::Of::kReceived},
+                          slice);
+    messages_.push_back(sent ? Timeline::Arrow{other, number} : Timeline::Arrow{number, other});
   }
 
   void AddMemsets() {
@@ -144,20 +165,28 @@ class TimelineBuilder {
       Timeline::Slice slice{SliceKind::kRange, range.start_ns, range.end_ns};
       slice.name = NameOr(range.text, "no text");
       slice.counted = range.counted;
-      Add({TrackKey::Group::kDevice, range.device, range.stream, true}, slice);
+      Add({TrackKey::Group::kDevice, range.device, range.stream, TrackKey::Of::kAnnotations}, slice);
     }
   }
 
   int RangeText(int range) const { return range < 0 ? -1 : run_.ranges[static_cast<size_t>(range)].text; }
 
   int ProcessOf(const TrackKey& key) {
-    const auto [entry, is_new] =
-        processes_.try_emplace({key.group, key.process}, static_cast<int>(timeline_.processes.size()));
-    if (is_new) {
-      timeline_.processes.push_back({Printable(names_.ProcessName(key)),
-                                     key.group == TrackKey::Group::kHost && IsNoProcess(key.process)});
-    }
+    const int task = names_.TaskOf(key);
+    const auto [entry, is_new] = processes_.try_emplace({key.group, task, task >= 0 ? 0 : key.process},
+                                                        static_cast<int>(timeline_.processes.size()));
+    if (!is_new) return entry->second;
+    Timeline::Process& process = timeline_.processes.emplace_back();
+    process.name = Printable(names_.ProcessName(key));
+    process.of_profiler = key.group == TrackKey::Group::kHost && IsNoProcess(key.process);
+    process.is_task = task >= 0;
+    if (task >= 0) process.clock = ClockText(run_.tasks[static_cast<size_t>(task)]);
     return entry->second;
+  }
+
+  static int DeviceOf(const TrackKey& key) {
+    const bool of_device = key.group == TrackKey::Group::kDevice && key.of != TrackKey::Of::kAnnotations;
+    return of_device ? static_cast<int>(key.process) : -1;
   }
 
   void AddTracks() {
@@ -169,10 +198,9 @@ class TimelineBuilder {
       for (std::vector<int>& of_row : NestInRows(std::move(slices))) {
         const int track = static_cast<int>(timeline_.tracks.size());
         for (const int slice : of_row) timeline_.slices[static_cast<size_t>(slice)].track = track;
-        timeline_.tracks.push_back(
-            {process, ++row == 1 ? name : fmt::format("{} [{}]", name, row), std::move(of_row),
-             key.group == TrackKey::Group::kDevice && !key.annotations ? static_cast<int>(key.process) : -1,
-             key.group == TrackKey::Group::kHost ? key.track & 0xffffff : key.track});
+        timeline_.tracks.push_back({process, ++row == 1 ? name : fmt::format("{} [{}]", name, row),
+                                    std::move(of_row), DeviceOf(key),
+                                    key.group == TrackKey::Group::kHost ? key.track & 0xffffff : key.track});
       }
     }
   }
@@ -184,8 +212,9 @@ class TimelineBuilder {
     for (auto& [device, of_device] : points) {
       std::stable_sort(of_device.begin(), of_device.end(),
                        [](const auto& a, const auto& b) { return a.first < b.first; });
-      const int process = ProcessOf({TrackKey::Group::kDevice, device, 0});
-      timeline_.counters.push_back({process, "memory (bytes)", std::move(of_device)});
+      const TrackKey key{TrackKey::Group::kDevice, device};
+      timeline_.counters.push_back(
+          {ProcessOf(key), names_.DevicePrefix(key) + "memory (bytes)", std::move(of_device)});
     }
   }
 
@@ -240,9 +269,10 @@ class TimelineBuilder {
   std::unordered_map<std::string, int> shared_;
   std::unordered_map<int, const TraceNode*> nodes_;
   std::map<std::pair<int64_t, TrackKey>, std::vector<RowSlice>> rows_;  // by TrackNames::PlaceOf
-  std::map<std::pair<TrackKey::Group, int64_t>, int> processes_;
-  std::vector<int> calls_;  // slice by API call
+  std::map<std::tuple<TrackKey::Group, int, int64_t>, int> processes_;  // by task, or by itself
+  std::vector<int> calls_;                                              // slice by API call
   std::vector<Work> works_;
+  std::vector<Timeline::Arrow> messages_;  // from their senders' ends to their receivers'
 };
 
 }  // namespace
@@ -263,6 +293,8 @@ std::string_view SliceKindName(SliceKind kind) {
       return "api";
     case SliceKind::kRange:
       return "range";
+    case SliceKind::kMessage:
+      return "message";
   }
   return "";
 }

@@ -12,19 +12,24 @@
 
 namespace lanescope::traces {
 
-enum class SliceKind : uint8_t { kStep, kKernel, kCommunication, kCopy, kMemset, kApiCall, kRange };
+// Of a copy between tasks kMessage stands in the task that does not carry it out.
+enum class SliceKind : uint8_t { kStep, kKernel, kCommunication, kCopy, kMemset, kApiCall, kRange, kMessage };
 std::string_view SliceKindName(SliceKind kind);  // "kernel"
 
 // Owns its texts, which are printable (core/base/printable.h). Value type.
 struct Timeline {
   struct Process {
-    std::string name;          // "GPU:0 (NVIDIA H100)", "process 100": devices and what ran on hosts
+    // Tasks of a machine of several, else devices, and what ran on hosts: "/job:worker/task:1 (rank 1 on
+    // node7)", "GPU:0 (NVIDIA H100)", "process 100".
+    std::string name;
+    std::string clock = {};    // of a task: ClockText
+    bool is_task = false;      // its tracks are of several devices, whose names they begin with
     bool of_profiler = false;  // what a profiler says of itself
   };
   // What stands in one row: two of its slices overlap only where one holds the other.
   struct Track {
     int process = 0;
-    std::string name;         // "stream 7 (NCCL)", "thread 101"
+    std::string name;         // "stream 7 (NCCL)", "thread 101", of a task "GPU:0 copy-in"
     std::vector<int> slices;  // by start, a slice before those that it holds
     int device = -1;          // the trace's number; -1: it is of the host's threads, or of steps
     int64_t number = 0;       // of the stream, or of the thread
@@ -51,7 +56,9 @@ struct Timeline {
   std::vector<Process> processes;
   std::vector<Track> tracks;
   std::vector<Slice> slices;
-  std::vector<Arrow> arrows;  // from API calls to what they launched; without those, along dependencies
+  // From API calls to what they launched; without those, along dependencies. And from the sender's end of a
+  // copy between tasks to the receiver's.
+  std::vector<Arrow> arrows;
   std::vector<Counter> counters;
   std::vector<std::string> texts;
 

@@ -70,6 +70,10 @@ std::vector<std::vector<Drawn>> Fit(const Timeline& timeline, const Span& span, 
   return rows;
 }
 
+std::string HeadingOf(const Timeline::Process& process) {
+  return process.clock.empty() ? process.name : process.name + ", " + process.clock;
+}
+
 }  // namespace
 
 std::string TimelineData(const TraceRun& run, size_t max_slices) {
@@ -102,9 +106,9 @@ std::string TimelineData(const TraceRun& run, size_t max_slices) {
       joined |= drawn.count > 1;
     }
     if (slices.empty()) continue;
-    tracks.push_back({{"process", timeline.processes[static_cast<size_t>(timeline.tracks[i].process)].name},
-                      {"name", timeline.tracks[i].name},
-                      {"slices", std::move(slices)}});
+    const Timeline::Process& process = timeline.processes[static_cast<size_t>(timeline.tracks[i].process)];
+    tracks.push_back(
+        {{"process", HeadingOf(process)}, {"name", timeline.tracks[i].name}, {"slices", std::move(slices)}});
   }
   if (tracks.empty()) return "";
   std::string note;

@@ -22,8 +22,8 @@ constexpr double kOutlined = 3;      // pixels; wider ones are told from their n
 constexpr int kTicks = 5;
 
 // By SliceKind, as the report's page has them.
-constexpr std::array<std::string_view, 7> kSvgColours = {"#999999", "#0072b2", "#d55e00", "#009e73",
-                                                         "#cc79a7", "#e69f00", "#56b4e9"};
+constexpr std::array<std::string_view, 8> kSvgColours = {"#999999", "#0072b2", "#d55e00", "#009e73",
+                                                         "#cc79a7", "#e69f00", "#56b4e9", "#009e73"};
 
 // The step of that number, or of the median time; those that others disturbed only where all are.
 std::optional<TraceStep> StepToDraw(const TraceRun& run, int number) {
@@ -53,7 +53,7 @@ class TimelinePicture {
   std::string Draw(const std::string& title) {
     for (const Timeline::Track& track : timeline_.tracks) AddRow(track);
     if (rows_ == 0) return "";
-    const int rows_end = kTop + rows_ * (kRowHeight + kGap);
+    const int rows_end = TopOf(rows_);
     return fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
         "font-family=\"sans-serif\" font-size=\"11\" role=\"img\"><rect width=\"100%\" height=\"100%\" "
@@ -69,10 +69,25 @@ class TimelinePicture {
     return slice.end_ns > step_.start_ns && slice.start_ns < step_.end_ns;
   }
 
+  static int TopOf(int row) { return kTop + row * (kRowHeight + kGap); }
+
+  void AddLabel(std::string label, int row, bool heading) {
+    if (!heading && label.size() > kLabelCharacters) {
+      size_t end = kLabelCharacters;
+      while (end > 0 && (static_cast<unsigned char>(label[end]) & 0xc0) == 0x80) --end;  // no part of one
+      label = label.substr(0, end) + "..";
+    }
+    body_ += fmt::format("<text x=\"0\" y=\"{}\" fill=\"#444444\"{}>{}</text>", TopOf(row) + 13,
+                         heading ? " font-weight=\"bold\"" : "", MarkupText(label));
+  }
+
+  // The first row of a task stands below its name.
   void AddRow(const Timeline::Track& track) {
     std::string row;
     double drawn_to = 0;
-    const int y = kTop + rows_ * (kRowHeight + kGap);
+    const Timeline::Process& process = timeline_.processes[static_cast<size_t>(track.process)];
+    const bool first_of_task = process.is_task && track.process != task_;
+    const int y = TopOf(rows_ + (first_of_task ? 1 : 0));
     for (const int number : track.slices) {
       const Timeline::Slice& slice = timeline_.slices[static_cast<size_t>(number)];
       if (slice.kind == SliceKind::kStep || !IsOfStep(slice)) continue;
@@ -88,15 +103,10 @@ class TimelinePicture {
           MarkupText(timeline_.Name(slice)), TimeText(slice.end_ns - slice.start_ns));
     }
     if (row.empty()) return;
-    std::string label = timeline_.processes[static_cast<size_t>(track.process)].name + " " + track.name;
-    if (label.size() > kLabelCharacters) {
-      size_t end = kLabelCharacters;
-      while (end > 0 && (static_cast<unsigned char>(label[end]) & 0xc0) == 0x80) --end;  // no part of one
-      label = label.substr(0, end) + "..";
-    }
-    body_ +=
-        fmt::format("<text x=\"0\" y=\"{}\" fill=\"#444444\">{}</text>{}", y + 13, MarkupText(label), row);
-    ++rows_;
+    if (first_of_task) AddLabel(process.name, rows_++, true);
+    task_ = process.is_task ? track.process : -1;
+    AddLabel(process.is_task ? track.name : process.name + " " + track.name, rows_++, false);
+    body_ += row;
   }
 
   std::string Axis(int y) const {
@@ -119,6 +129,7 @@ class TimelinePicture {
   const double scale_;  // pixels a nanosecond
   std::string body_;
   int rows_ = 0;
+  int task_ = -1;  // whose rows these are
 };
 
 }  // namespace

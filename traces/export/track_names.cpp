@@ -10,6 +10,7 @@ TrackNames::TrackNames(const TraceRun& run) : run_(run) {
   for (const TraceThread& thread : run.threads) threads_.emplace(thread.global_tid, thread.name);
   for (const TraceQueue& queue : run.queues) queues_.emplace(queue.id, &queue);
   OrderRanks();
+  OrderTasks();
 }
 
 void TrackNames::Note(int device, int stream, bool communication) {
@@ -31,6 +32,17 @@ void TrackNames::OrderRanks() {
   }
 }
 
+void TrackNames::OrderTasks() {
+  for (const TraceDevice& device : run_.devices) {
+    if (device.task >= 0) place_of_device_.emplace(device.id, device.task);
+  }
+}
+
+int TrackNames::TaskOf(const TrackKey& key) const {
+  if (run_.tasks.empty() || key.group != TrackKey::Group::kDevice) return -1;
+  return static_cast<int>(PlaceOf(key));
+}
+
 int64_t TrackNames::PlaceOf(const TrackKey& key) const {
   if (key.group == TrackKey::Group::kSteps) return -1;
   const bool device = key.group == TrackKey::Group::kDevice;
@@ -43,9 +55,18 @@ int64_t TrackNames::PlaceOf(const TrackKey& key) const {
 std::string TrackNames::ProcessName(const TrackKey& key) const {
   if (key.group == TrackKey::Group::kSteps) return "steps";
   if (key.group == TrackKey::Group::kHost) return run_.ProcessLabel(key.process);
+  if (const int task = TaskOf(key); task >= 0) return TaskText(run_.tasks[static_cast<size_t>(task)]);
   const TraceDevice* device = run_.FindDevice(static_cast<int>(key.process));
   const std::string label = run_.DeviceLabel(static_cast<int>(key.process));
   return device == nullptr || device->model.empty() ? label : fmt::format("{} ({})", label, device->model);
+}
+
+std::string TrackNames::DevicePrefix(const TrackKey& key) const {
+  const int task = TaskOf(key);
+  if (task < 0) return "";
+  const std::string label = run_.DeviceLabel(static_cast<int>(key.process)) + " ";
+  const std::string of_task = run_.tasks[static_cast<size_t>(task)].name + "/";
+  return label.starts_with(of_task) ? label.substr(of_task.size()) : label;
 }
 
 std::string TrackNames::TrackName(const TrackKey& key) const {
@@ -55,7 +76,13 @@ std::string TrackNames::TrackName(const TrackKey& key) const {
     const auto name = threads_.find(key.track);
     return ThreadLabel(key.track, name == threads_.end() || name->second < 0 ? "" : run_.Text(name->second));
   }
-  if (key.annotations) return fmt::format("stream {} annotations", key.track);
+  return DevicePrefix(key) + StreamName(key);
+}
+
+std::string TrackNames::StreamName(const TrackKey& key) const {
+  if (key.of == TrackKey::Of::kAnnotations) return fmt::format("stream {} annotations", key.track);
+  if (key.of == TrackKey::Of::kSent) return "sends";
+  if (key.of == TrackKey::Of::kReceived) return "receives";
   const auto queue = queues_.find(static_cast<int>(key.track));
   if (queue != queues_.end()) {
     // The name stands below the device's.

@@ -15,9 +15,11 @@ namespace lanescope::traces {
 // Which row of whom: processes and tracks come in the order of their keys.
 struct TrackKey {
   enum class Group { kSteps, kDevice, kHost } group = Group::kDevice;
-  int64_t process = 0;       // device, or global process
-  int64_t track = 0;         // stream, or thread; -1: the ranges of a whole process
-  bool annotations = false;  // of a stream: what the program called what ran there
+  int64_t process = 0;  // device, or global process
+  int64_t track = 0;    // stream, or thread; -1: the ranges of a whole process
+  // Of a device beside its streams' own: what the program called what ran on one, or messages that another
+  // task's device carries out.
+  enum class Of { kActivities, kAnnotations, kSent, kReceived } of = Of::kActivities;
   auto operator<=>(const TrackKey&) const = default;
 };
 
@@ -29,16 +31,22 @@ class TrackNames {
   // Something ran on a stream. Before its name is asked for.
   void Note(int device, int stream, bool communication);
 
-  // Of several ranks the devices and processes of each stand together, machine by machine: by this, then by
-  // key. -1: of no rank, or there are no several.
+  // Of several ranks the devices and processes of each stand together, machine by machine, and so do the
+  // devices of each of several tasks: by this, then by key. -1: of no rank or task, or there are no several.
   int64_t PlaceOf(const TrackKey& key) const;
-  // "rank 3 GPU:0 (NVIDIA A100)", "python3 (4711)".
+  // Whose device's it is: index into TraceRun::tasks; -1: nobody's.
+  int TaskOf(const TrackKey& key) const;
+  // "rank 3 GPU:0 (NVIDIA A100)", "python3 (4711)". Of devices of several tasks their task is the process.
   std::string ProcessName(const TrackKey& key) const;
-  // "stream 7 (NCCL)", "thread 101 (autograd)".
+  // "GPU:0 " before what stands below its task; empty where devices are processes.
+  std::string DevicePrefix(const TrackKey& key) const;
+  // "stream 7 (NCCL)", "thread 101 (autograd)", of a task's device "GPU:0 copy-in".
   std::string TrackName(const TrackKey& key) const;
 
  private:
   void OrderRanks();
+  void OrderTasks();
+  std::string StreamName(const TrackKey& key) const;
 
   const TraceRun& run_;
   std::unordered_map<int64_t, int> threads_;

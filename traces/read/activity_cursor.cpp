@@ -110,7 +110,7 @@ void ActivityCursor::ReadCopies(ActivityVisitor* visitor, const ReadWatch& watch
          CopiedBytes copied;
          copied.route = ClassifyCopy({kind, row[from.src_kind], row[from.dst_kind], activity.device,
                                       end_device(from.src_device), end_device(from.dst_device)},
-                                     runs_[static_cast<size_t>(activity.run)].host);
+                                     runs_[static_cast<size_t>(activity.run)].hosts);
          copied.kind = KindOfRoute(copied.route, kind);
          copied.bytes = row[from.bytes];
          visitor->Copy(at, activity, copied);

@@ -15,7 +15,7 @@ namespace lanescope::traces {
 // A run whose activities are wanted.
 struct WantedRun {
   int id = 1;
-  int host = -1;  // the device number that stands for the host in copies
+  std::vector<int> hosts = {-1};  // ClassifyCopy's
 };
 
 // Which of the wanted runs an activity belongs to. Value type.

@@ -129,9 +129,9 @@ int TextNumbers::Add(std::string_view text) {
   return entry->second;
 }
 
-void ReadActivities(Database& database, bool ours, int host_device, TextNumbers& texts, TraceRun* run) {
+void ReadActivities(Database& database, bool ours, TextNumbers& texts, TraceRun* run) {
   ParallelReader reader(database, 1);
-  const std::vector<WantedRun> runs{{run->info.id, host_device}};
+  const std::vector<WantedRun> runs{{run->info.id, HostNumbers(run->devices)}};
   const RunFilter filter(runs, !ours);
   Origins origins;
   if (ours) {

@@ -35,6 +35,6 @@ class TextNumbers {
 
 // Fills launches, copies, memsets and invalid_rows of `run`, whose devices, nodes, commands and API calls are
 // there already. `ours`: else every activity belongs to the run.
-void ReadActivities(Database& database, bool ours, int host_device, TextNumbers& texts, TraceRun* run);
+void ReadActivities(Database& database, bool ours, TextNumbers& texts, TraceRun* run);
 
 }  // namespace lanescope::traces

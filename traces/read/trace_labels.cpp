@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/printable.h"
+#include "core/base/units.h"
 #include "core/machine/device_name.h"
 #include "traces/read/trace_reader.h"
 
@@ -18,6 +20,15 @@ std::string ThreadLabel(int64_t global_tid, const std::string& name) {
 
 std::string RankName(const TraceRank& rank) {
   return rank.rank >= 0 ? fmt::format("rank {}", rank.rank) : fmt::format("file {}", rank.file);
+}
+
+std::string TaskText(const RunTask& task) {
+  return task.process.empty() ? task.name : fmt::format("{} ({})", task.name, Printable(task.process));
+}
+
+std::string ClockText(const RunTask& task) {
+  return task.clock_uncertainty_ns <= 0 ? ""
+                                        : fmt::format("clock within {}", TimeText(task.clock_uncertainty_ns));
 }
 
 bool IsNoProcess(int64_t global_pid) {

@@ -10,6 +10,7 @@
 #include "traces/read/nvtx_reader.h"
 #include "traces/read/queue_reader.h"
 #include "traces/read/ranks.h"
+#include "traces/read/run_tasks.h"
 #include "traces/read/step_ranges.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/saturating.h"
@@ -201,6 +202,15 @@ const TraceDevice* TraceRun::FindDevice(int id) const {
   return nullptr;
 }
 
+std::vector<int> HostNumbers(const std::vector<TraceDevice>& devices) {
+  std::vector<int> hosts;
+  for (const TraceDevice& device : devices) {
+    if (device.is_host) hosts.push_back(device.id);
+  }
+  if (hosts.empty()) hosts.push_back(kHostDevice);
+  return hosts;
+}
+
 bool TraceRun::queues_inferred() const {
   return std::any_of(queues.begin(), queues.end(), [](const TraceQueue& queue) { return queue.inferred; });
 }
@@ -279,9 +289,11 @@ std::vector<TraceDevice> TraceReader::Devices(int run) {
   std::vector<TraceDevice> devices;
   constexpr const auto& from = tables::kDevice;
   ReadRunRows(impl_->database, from, run,
-              {from.id, from.name, from.kind, from.memory_limit, from.planned_peak}, [&](const auto& row) {
+              {from.id, from.in_machine, from.name, from.kind, from.memory_limit, from.planned_peak},
+              [&](const auto& row) {
                 TraceDevice device;
                 device.id = row[from.id];
+                device.in_machine = row[from.in_machine];
                 device.name = row[from.name];
                 device.kind = row[from.kind];
                 device.memory_limit = row[from.memory_limit];
@@ -291,7 +303,12 @@ std::vector<TraceDevice> TraceReader::Devices(int run) {
               });
   std::stable_sort(devices.begin(), devices.end(),
                    [](const TraceDevice& a, const TraceDevice& b) { return a.id < b.id; });
+  NumberTasks(&devices);
   return devices;
+}
+
+std::vector<RunTask> TraceReader::Tasks(int run) {
+  return impl_->ours ? ReadTasks(impl_->database, run, Devices(run)) : std::vector<RunTask>();
 }
 
 std::vector<TraceStep> TraceReader::Steps(int run) {
@@ -325,8 +342,8 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
   out.devices = described ? ReadForeignDevices(impl_->database, false) : Devices(run);
   Database& database = impl_->database;
   TextNumbers texts(database);
-  int host = kHostDevice;
   if (impl_->ours) {
+    out.tasks = ReadTasks(database, run, out.devices);
     ReadNodes(database, run, &out);
     ReadCommands(database, run, texts, &out);
     ReadSteps(database, run, &out);
@@ -336,12 +353,9 @@ TraceRun TraceReader::Read(int run, bool with_activities) {
   } else if (database.HasTable(tables::kMemory.sql_name())) {
     ReadMemory(database, run, &out);  // of an import
   }
-  for (const TraceDevice& device : out.devices) {
-    if (device.is_host && host == kHostDevice) host = device.id;
-  }
-  ReadHostActivities(database, RunFilter({{run, host}}, !impl_->ours), texts, &out);
+  ReadHostActivities(database, RunFilter({{run}}, !impl_->ours), texts, &out);
   LinkApiCallsToRanges(&out);
-  if (with_activities) ReadActivities(database, impl_->ours, host, texts, &out);
+  if (with_activities) ReadActivities(database, impl_->ours, texts, &out);
   CloseRanges(LastTimeOf(out), &out);
   out.texts = texts.TakeTexts();
   if (with_activities) FindSteps(&out);

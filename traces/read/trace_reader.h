@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/record/input_record.h"
+#include "core/record/run_task.h"
 #include "core/schedule/schedule.h"
 #include "traces/store/copy_class.h"
 
@@ -43,11 +44,16 @@ struct TraceDevice {
   int64_t memory_bandwidth = 0;  // bytes per second; 0: the trace does not say
   // Of the jobs of several ranks: whose it is, and as that numbers it ("rank 3 GPU:0"); else empty.
   std::string owner, label;
-  std::string host;  // the machine that it is in; empty: the trace does not say
+  std::string host;    // the machine that it is in; empty: the trace does not say
+  int in_machine = 0;  // its place in the machine file
+  int task = -1;       // number in TraceReader::Tasks; -1: there are none
 };
 
 // "GPU:0", of several ranks "rank 3 GPU:0"; "host" for kHostDevice, "GPU:?" for kUnknownDevice.
 std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id);
+
+// Of the devices that are hosts; kHostDevice where none is.
+std::vector<int> HostNumbers(const std::vector<TraceDevice>& devices);
 
 struct TraceNode {
   int id = 0;
@@ -218,10 +224,16 @@ struct TraceNvlink {
   int64_t bandwidth = 0;  // bytes per second
 };
 
+// "/job:worker/task:1 (rank 1 on node7)".
+std::string TaskText(const RunTask& task);
+// "clock within 3.2 us"; empty for the task whose clock times are by, and where nobody measured.
+std::string ClockText(const RunTask& task);
+
 // One run in memory. Value type.
 struct TraceRun {
   TraceRunInfo info;
   std::vector<TraceDevice> devices;  // by id; foreign traces: those that appear
+  std::vector<RunTask> tasks;        // TraceReader::Tasks
   std::vector<TraceNode> nodes;
   std::vector<TraceCommand> commands;  // by (schedule, id)
   std::vector<TraceQueue> queues;      // by (schedule, id): of every command one
@@ -282,6 +294,9 @@ class TraceReader {
   // The cost file (JSON) that a simulated run was predicted with; empty where none was kept.
   std::string CostModelOf(int run);
   std::vector<TraceDevice> Devices(int run);
+  // Of a machine of several, in the order in which its devices name them; else none. Those that no process of
+  // their own played, as in simulated runs, have no process.
+  std::vector<RunTask> Tasks(int run);
   // As recorded; steps that ReadRun makes of NVTX ranges are not among them.
   std::vector<TraceStep> Steps(int run);
   // Of another tool's trace; else, and where it does not say, none.

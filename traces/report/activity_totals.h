@@ -93,7 +93,7 @@ struct ActivityTotals {
 struct TotalsSource {
   int run = 1;
   bool ours = true;
-  int host_device = -1;
+  std::vector<int> hosts = {-1};
   bool full_names = false;  // launches are grouped by full names, else by short ones
   std::unordered_set<int64_t> communication_names;
 };

@@ -99,12 +99,6 @@ struct Context {
     const TraceDevice* device = Find(id);
     return device != nullptr && device->is_host;
   }
-  int Host() const {
-    for (const TraceDevice& device : devices) {
-      if (device.is_host) return device.id;
-    }
-    return kHostDevice;
-  }
 };
 
 void FillActivities(const Context& context, const ActivityTotals& totals, const Names& names,
@@ -137,10 +131,11 @@ void FillActivities(const Context& context, const ActivityTotals& totals, const 
 }
 
 void FillTraffic(const Context& context, const ActivityTotals& totals, Summary* summary) {
-  const int host = context.Host();
+  const std::vector<int> hosts = HostNumbers(context.devices);
+  const auto is_host = [&](int end) { return std::ranges::find(hosts, end) != hosts.end(); };
   for (const auto& [route, copied] : totals.routes) {
     const CopyClass copy_class =
-        CopyClassOf(route.first == host, route.second == host, route.first == route.second);
+        CopyClassOf(is_host(route.first), is_host(route.second), route.first == route.second);
     summary->traffic.push_back({DeviceLabel(context.devices, route.first),
                                 DeviceLabel(context.devices, route.second), copied.count, copied.bytes,
                                 copied.ns, copy_class, copied.bytes > 0 || context.reader.is_ours()});
@@ -352,8 +347,8 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
 Summary SummarizeStreaming(const Context& context, const SummaryOptions& options) {
   Database& database = context.database;
   const Names names(database);
-  const TotalsSource source{context.run, context.reader.is_ours(), context.Host(), context.full_names,
-                            names.OfCommunication()};
+  const TotalsSource source{context.run, context.reader.is_ours(), HostNumbers(context.devices),
+                            context.full_names, names.OfCommunication()};
   ActivityTotals totals = ComputeTotals(database, source);
   Summary summary;
   summary.run = context.run;
@@ -378,6 +373,7 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
   FillCapture(context, &summary);
   AddForeignNotes(reader, run, &summary);
   summary.hosts = HostsOf(reader.Ranks());
+  summary.tasks = reader.Tasks(run);
   return summary;
 }
 

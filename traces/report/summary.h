@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/record/run_task.h"
 #include "traces/report/device_time.h"
 #include "traces/report/input_use.h"
 #include "traces/report/waits.h"
@@ -92,6 +93,7 @@ struct Summary {
   int run = 0;
   int step = -1;
   std::vector<std::string> hosts;  // the machines that the trace names
+  std::vector<RunTask> tasks;      // TraceReader::Tasks
   // Sorted by total time, largest first.
   std::vector<SummaryRow> gpu_activities;
   std::vector<SummaryRow> host_activities;  // launches on devices that are no GPU

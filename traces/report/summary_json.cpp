@@ -23,6 +23,17 @@ OrderedJson RowsJson(const std::vector<SummaryRow>& rows) {
   return list;
 }
 
+OrderedJson TasksJson(const std::vector<RunTask>& tasks) {
+  OrderedJson list = OrderedJson::array();
+  for (const RunTask& task : tasks) {
+    list.push_back({{"name", task.name},
+                    {"process", task.process.empty() ? OrderedJson(nullptr) : OrderedJson(task.process)},
+                    {"clock_ahead_ns", task.clock_ahead_ns},
+                    {"clock_uncertainty_ns", task.clock_uncertainty_ns}});
+  }
+  return list;
+}
+
 OrderedJson TrafficJson(const std::vector<TrafficRow>& rows) {
   OrderedJson list = OrderedJson::array();
   for (const TrafficRow& row : rows) {
@@ -227,6 +238,7 @@ std::string SummaryJson(const Summary& summary) {
   const Communication& c = summary.communication;
   OrderedJson json = {{"run", summary.run},
                       {"hosts", summary.hosts},
+                      {"tasks", TasksJson(summary.tasks)},
                       {"gpu_activities", RowsJson(summary.gpu_activities)},
                       {"host_activities", RowsJson(summary.host_activities)},
                       {"api_calls", RowsJson(summary.api_calls)},

@@ -71,6 +71,18 @@ void AppendTraffic(const std::vector<TrafficRow>& traffic, int width, std::strin
   *out += "\nTraffic, bytes (copies)\n" + table.Take(width);
 }
 
+// Of tasks that processes of their own played.
+void AppendTasks(const std::vector<RunTask>& tasks, int width, std::string* out) {
+  TextTable table;
+  table.Text("Task").Text("Process").Number("Clock ahead").Number("known to");
+  for (const RunTask& task : tasks) {
+    if (task.process.empty()) continue;
+    table.Row({task.name, Printable(task.process), SignedTimeText(static_cast<double>(task.clock_ahead_ns)),
+               TimeText(task.clock_uncertainty_ns)});
+  }
+  if (!table.empty()) *out += "\n" + table.Take(width);
+}
+
 void AddDeviceRows(std::string label, const std::vector<DeviceTime>& devices, TextTable* table) {
   for (const DeviceTime& time : devices) {
     const auto share = [&](int64_t ns) {
@@ -210,6 +222,7 @@ std::string SummaryText(const Summary& summary, const SummaryLayout& layout) {
   }
   AppendRanges(summary.ranges, layout, &out);
   AppendTraffic(summary.traffic, layout.width, &out);
+  AppendTasks(summary.tasks, layout.width, &out);
   AppendDevices(summary, layout.width, &out);
   if (summary.waits) out += WaitsText(*summary.waits, layout.width);
   if (summary.input) out += InputUseText(*summary.input, layout.width);

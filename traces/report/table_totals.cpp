@@ -56,7 +56,7 @@ void AddApiCalls(Database& database, const RunFilter& filter, ActivityTotals* to
 ActivityTotals ComputeTotals(Database& database, const TotalsSource& source) {
   // Large tables on two threads.
   ParallelReader reader(database, 2);
-  const std::vector<WantedRun> runs{{source.run, source.host_device}};
+  const std::vector<WantedRun> runs{{source.run, source.hosts}};
   const RunFilter filter(runs, !source.ours);
   ActivityCursor::Columns columns;
   columns.processes = columns.streams = columns.correlations = false;

@@ -1,5 +1,7 @@
 #include "traces/store/copy_class.h"
 
+#include <algorithm>
+
 namespace lanescope::traces {
 namespace {
 
@@ -25,9 +27,13 @@ bool NamesEnds(const CopyColumns& columns) {
   return columns.src_device && columns.dst_device && columns.src_device != columns.dst_device;
 }
 
+int HostOf(std::optional<int> end, std::span<const int> hosts) {
+  return end && std::ranges::find(hosts, *end) != hosts.end() ? *end : hosts.front();
+}
+
 }  // namespace
 
-CopyRoute ClassifyCopy(const CopyColumns& columns, int host) {
+CopyRoute ClassifyCopy(const CopyColumns& columns, std::span<const int> hosts) {
   const bool named = NamesEnds(columns);
   const bool from_host = StartsAtHost(columns.copy_kind), to_host = EndsAtHost(columns.copy_kind);
   bool src_host = IsHostMemory(columns.src_kind).value_or(from_host);
@@ -38,8 +44,12 @@ CopyRoute ClassifyCopy(const CopyColumns& columns, int host) {
     dst_host = to_host;
   }
   CopyRoute route;
-  route.src = src_host ? host : named ? columns.src_device.value_or(columns.device) : columns.device;
-  route.dst = dst_host ? host : named ? columns.dst_device.value_or(columns.device) : columns.device;
+  route.src = src_host ? HostOf(columns.src_device, hosts)
+              : named  ? columns.src_device.value_or(columns.device)
+                       : columns.device;
+  route.dst = dst_host ? HostOf(columns.dst_device, hosts)
+              : named  ? columns.dst_device.value_or(columns.device)
+                       : columns.device;
   const bool between = columns.copy_kind == kPeerToPeer || columns.copy_kind == kUnifiedBetweenDevices;
   if (!src_host && !dst_host && between && !named) route.dst = kUnknownDevice;
   route.copy_class = CopyClassOf(src_host, dst_host, route.src == route.dst);

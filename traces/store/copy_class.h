@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "core/machine/copy_class.h"
 
@@ -24,9 +25,10 @@ struct CopyColumns {
   std::optional<int> src_device, dst_device;
 };
 
-// The memory kinds decide which end is the host, since pinned host memory has been seen labelled peer to
-// peer; the copy kind decides where they say nothing. `host`: the number that stands for the host.
-CopyRoute ClassifyCopy(const CopyColumns& columns, int host);
+// The memory kinds decide which end is a host, since pinned host memory has been seen labelled peer to peer;
+// the copy kind decides where they say nothing. `hosts`: their numbers, at least one; the first stands for
+// the host where the columns name none of them.
+CopyRoute ClassifyCopy(const CopyColumns& columns, std::span<const int> hosts);
 
 // The copy kind (ENUM_CUDA_MEMCPY_OPER) of a copy of ours.
 int64_t CopyKindOf(CopyClass copy_class);
