@@ -46,6 +46,7 @@ struct RunOptions {
   std::string profile{study::kProfileNames.front()};
   std::string init{kInits.front()};
   int alone_steps = 0;
+  std::vector<std::string> reset;
   bool together = false;
   bool log = false, as_json = false, replicas = false, in_graph = false;
 };
@@ -237,6 +238,8 @@ void RunGraph(RunOptions options) {
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
   std::optional<Served> served;
+  if (!roles.are_served() && !options.reset.empty())
+    Throw(Code::kInvalidArgument, "--reset is for variables that `lanescope serve` keeps, and nobody serves");
   if (roles.are_served()) {
     study::RequireTasks(machine, ranks);
     served.emplace(ranks, roles);
@@ -264,6 +267,7 @@ void RunGraph(RunOptions options) {
                           .job = &job,
                           .servers = served ? &served->tasks : nullptr,
                           .initializer = served ? InitializerOf(options, *ranks, roles) : -1,
+                          .reset = options.reset,
                           .alone_steps = options.alone_steps,
                           .together = options.together,
                           .note = NoteLine});
@@ -320,6 +324,14 @@ void AddRun(CLI::App* app) {
           "that runs a graph, and the others wait for it; each: this one too; none: this one does not")
       ->capture_default_str()
       ->check(CLI::IsMember(std::vector<std::string>(kInits.begin(), kInits.end())));
+  auto* reset =
+      command
+          ->add_option(
+              "--reset", options->reset,
+              "Where `serve` keeps variables: empty this container of all tasks that serve before they get "
+              "first values (localhost: what names no container); may be given several times. A process "
+              "that waits for another's values leaves it to that")
+          ->allow_extra_args(false);
   command
       ->add_option(
           "--alone-steps", options->alone_steps,
@@ -349,6 +361,7 @@ void AddRun(CLI::App* app) {
                        ->add_flag("--replicas", options->replicas,
                                   "Run one network on every GPU, each a session, and print their throughput")
                        ->excludes("--strategy")
+                       ->excludes(reset)
                        ->excludes("--save-fetches");
   command->add_flag("--in-graph", options->in_graph, "With --replicas: all of them in one graph and session")
       ->needs(replicas);

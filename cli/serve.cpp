@@ -1,4 +1,4 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -22,6 +22,7 @@ std::string StepsText(const exec::TaskServer::ClientReport& client) {
   std::string text = fmt::format("{} session{}, {} step{}", client.sessions, client.sessions == 1 ? "" : "s",
                                  client.steps, client.steps == 1 ? "" : "s");
   if (client.failed_steps > 0) text += fmt::format(", {} given up", client.failed_steps);
+  if (!client.emptied.empty()) text += fmt::format(", emptied {}", fmt::join(client.emptied, ", "));
   if (client.lost) text += ", then lost";
   return text;
 }

@@ -68,6 +68,12 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
         "the same order; run it in one process, or with tasks that others serve (lanescope serve)",
         placed_.workload->name());
   }
+  // What is emptied is gone for sessions that come later: those of clients that wait are made after that.
+  if (AwaitsValues()) {
+    AwaitClient(options_.initializer, exec::Stage::kReady);
+  } else if (IsServed() && !options_.reset.empty()) {
+    options_.servers->Reset(options_.reset);
+  }
   session_ =
       std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
                                       SessionOptionsOf(options.settings, options.job, options.servers));
@@ -76,6 +82,11 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
   if (writer_ != nullptr) BeginTrace();
   recorder_.reset(new Recorder(this));  // of a private base
+}
+
+bool RecordedRun::AwaitsValues() const {
+  return IsServed() && options_.initializer >= 0 &&
+         options_.initializer != options_.servers->transport().rank();
 }
 
 void RecordedRun::Initialize() {
@@ -90,9 +101,6 @@ void RecordedRun::Initialize() {
     run(spec_.init);
     if (options_.alone_steps == 0) options_.servers->Reach(exec::Stage::kReady);
     return;
-  }
-  if (options_.initializer >= 0) {
-    AwaitClient(options_.initializer, exec::Stage::kReady);
   }
   run(InitOfTask(placed_, machine_, own));
 }

@@ -52,6 +52,9 @@ struct RecordedRunOptions {
   // Of such a process: who gives the variables of those tasks their first values. `initializer` is the rank
   // of a client that does, once for all; the others wait for it, and see to their own variables. -1: nobody.
   int initializer = -1;
+  // Containers of those tasks that it empties before it gives first values, or as nobody gives them. Who
+  // waits for those of another client leaves that to it.
+  std::vector<std::string> reset = {};
   int alone_steps = 0;  // of the initializer, not recorded, before the others begin
   // After its steps it goes on, without recording, until all clients have run theirs: they wait for what its
   // steps give them.
@@ -124,6 +127,7 @@ class RecordedRun : private EventSink {
   bool IsServed() const { return options_.servers != nullptr; }
   bool IsShared() const { return IsServed() || (options_.job != nullptr && options_.job->is_shared()); }
   void GatherEvents();
+  bool AwaitsValues() const;
   void Initialize();
   void AwaitClient(int client, exec::Stage stage);
   void WarmUpAlone();

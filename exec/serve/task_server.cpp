@@ -179,10 +179,7 @@ class TaskServer::Impl {
 
   std::string Do(int client, Call call, FrameReader arguments, const std::atomic<bool>& stop) {
     if (call == Call::kOpen) return Open(client, arguments);
-    if (call == Call::kReset) {
-      exec::Session::Reset(resources_.get(), arguments.Texts());
-      return "";
-    }
+    if (call == Call::kReset) return Reset(client, arguments.Texts());
     if (call == Call::kReach) return Reach(client, StageOf(&arguments));
     if (call == Call::kAwait) {
       const auto awaited = static_cast<int>(arguments.NumberIn(0, INT32_MAX));
@@ -208,6 +205,14 @@ class TaskServer::Impl {
 
   static Stage StageOf(FrameReader* arguments) {
     return static_cast<Stage>(arguments->NumberIn(0, static_cast<int64_t>(Stage::kDone)));
+  }
+
+  std::string Reset(int client, const std::vector<std::string>& containers) {
+    exec::Session::Reset(resources_.get(), containers);
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string>& emptied = clients_.at(client).report.emptied;
+    emptied.insert(emptied.end(), containers.begin(), containers.end());
+    return "";
   }
 
   std::string Reach(int client, Stage stage) {

@@ -43,6 +43,7 @@ class TaskServer {
   struct ClientReport {
     int client = 0;
     int64_t sessions = 0, steps = 0, failed_steps = 0;
+    std::vector<std::string> emptied;  // containers, as often as it asked for it
     bool lost = false;
   };
   std::vector<ClientReport> Report() const;

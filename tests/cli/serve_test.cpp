@@ -12,6 +12,7 @@ namespace lanescope::cli {
 namespace {
 
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 std::string Cluster(const std::string& name) {
@@ -19,20 +20,23 @@ std::string Cluster(const std::string& name) {
 }
 
 // One serves, two run the simple client of the third seed. Law: every increment of both counts, unless two
-// meet; the first has given x its value. What each printed is in a file of its own.
+// meet; the first has given x its value, and has emptied the container of x before, which the other, told to
+// as well, left to it. What each printed is in a file of its own.
 TEST(Serve, TwoClientsCountTogether) {
   SKIP_WITHOUT_MPIRUN();
   const Folder folder;
   const std::string machine = SampleMachine("one-ps-two-workers"), graph = Cluster("simple_client");
   const auto client = [&](int number) {
     return fmt::format(
-        "-n 1 sh -c \"PROGRAM run {} --machine {} --steps 20 --warmup 0 --json --trace '{}' > '{}'\"", graph,
-        machine, folder.File("t{rank}.db"), folder.File(std::to_string(number)));
+        "-n 1 sh -c \"PROGRAM run {} --machine {} --steps 20 --warmup 0 --reset localhost --json --trace "
+        "'{}' > '{}'\"",
+        graph, machine, folder.File("t{rank}.db"), folder.File(std::to_string(number)));
   };
   const Ranks ranks =
       Mpirun(folder, fmt::format("-n 1 PROGRAM serve --machine {} : {} : {}", machine, client(1), client(2)));
   ASSERT_EQ(ranks.status, 0) << ranks.errors;
-  EXPECT_THAT(ranks.output, HasSubstr("/job:ps/task:0 served rank 1 on "));
+  EXPECT_THAT(ranks.output, ContainsRegex("/job:ps/task:0 served rank 1 on .*, emptied localhost\n"));
+  EXPECT_THAT(ranks.output, ContainsRegex("/job:ps/task:0 served rank 2 on .*, 20 steps\n"));
   double most = 0;
   for (const int number : {1, 2}) {
     const json run = json::parse(ReadText(folder.File(std::to_string(number))));
@@ -85,6 +89,8 @@ TEST(Serve, AFailedClientLeavesTheOthers) {
 
 TEST(Serve, IsForProcessesThatMpirunStarts) {
   ExpectError(Lanescope({"serve"}), 1, "FailedPrecondition", "mpirun -n 1 lanescope serve");
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--reset", "localhost"}), 1, "InvalidArgument",
+              "nobody serves");
 }
 
 }  // namespace
