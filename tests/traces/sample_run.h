@@ -74,11 +74,12 @@ class SampleRun {
   SampleRun(const SampleRun&) = delete;
   SampleRun& operator=(const SampleRun&) = delete;
 
-  // The same devices in two tasks: GPU:1 is GPU:0 of the second.
-  void SplitIntoTasks() {
-    for (const auto& [device, name] : {std::pair(host_, "/job:worker/replica:0/task:0/device:CPU:0"),
-                                       std::pair(gpu0_, "/job:worker/replica:0/task:0/device:GPU:0"),
-                                       std::pair(gpu1_, "/job:worker/replica:0/task:1/device:GPU:0")}) {
+  // The same devices in two tasks: GPU:1 is GPU:0 of the second. The host may be of another.
+  void SplitIntoTasks(const std::string& task_of_host = "/job:worker/replica:0/task:0") {
+    for (const auto& [device, name] :
+         {std::pair(host_, task_of_host + "/device:CPU:0"),
+          std::pair(gpu0_, std::string("/job:worker/replica:0/task:0/device:GPU:0")),
+          std::pair(gpu1_, std::string("/job:worker/replica:0/task:1/device:GPU:0"))}) {
       machine_.devices[device].name = name;
       ASSERT_TRUE(ParseDeviceName(name, &machine_.devices[device].parsed));
     }

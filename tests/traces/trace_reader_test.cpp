@@ -80,6 +80,19 @@ TEST(TraceReaderTest, TasksOfDevices) {
   for (const TraceDevice& device : reader.Devices(3)) EXPECT_EQ(device.task, -1);
 }
 
+// Law: tasks are numbered as the machine file names them, whatever numbers devices have in the trace.
+TEST(TraceReaderTest, TasksAreInTheMachinesOrder) {
+  ScratchFile file;
+  SampleRun sample;
+  sample.SplitIntoTasks("/job:ps/replica:0/task:0");
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 1);
+  writer.Close();
+  std::vector<std::string> names;
+  for (const RunTask& task : TraceReader(file.path()).Tasks(1)) names.push_back(task.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"}));
+}
+
 // Old exports: few tables, few columns, no enumerations, columns in another order.
 TEST(TraceReaderTest, ToleratesMissingTablesAndColumns) {
   ScratchFile file;
