@@ -153,6 +153,7 @@ void CalibrateCosts(const CalibrateOptions& options) {
   if (!options.graph.empty()) {
     study::WorkloadOptions step;
     step.unconfigured = study::Unconfigured::kWholeGraph;
+    step.machine = &calibration.machine;
     workload.emplace(options.graph, step);
   }
   const bool measures = !options.no_interference && study::IsEmulated(calibration.machine);

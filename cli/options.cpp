@@ -7,6 +7,7 @@
 #include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/machine/cluster_tasks.h"
+#include "core/place/collective_schedule.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
 #include "study/job.h"
@@ -91,17 +92,18 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
   command
       ->add_option(
           "--all-reduce", all_reduce,
-          "How all-reduces are done: ring, tree, one-device (copies), or nccl on GPUs; default: what "
-          "the graph asks for, NCCL where it is installed, else what suits their size")
-      ->check(CLI::IsMember({"ring", "tree", "one-device", "nccl"}));
+          "How all-reduces are done: ring, tree, one-device, hierarchical (copies), or nccl on GPUs; "
+          "default: what the graph asks for, NCCL where it is installed, else what costs least on the links")
+      ->check(CLI::IsMember(CollectiveByNames()));
   command->add_flag_callback(
       "--no-soft-placement", [this] { soft_placement = false; },
       "Fail where a requested device cannot be used");
 }
 
-study::WorkloadOptions StepOptions::On(const Machine& machine) const {
+study::WorkloadOptions StepOptions::On(const Machine& here) const {
   study::WorkloadOptions step = *this;
-  step.joint_launches = study::TakesJointLaunches(machine, all_reduce);
+  step.joint_launches = study::TakesJointLaunches(here, all_reduce);
+  step.machine = &here;
   return step;
 }
 

@@ -27,8 +27,8 @@ struct MachineOptions : study::MachineChoice {
 struct StepOptions : study::WorkloadOptions {
   // `unconfigured`: what the command makes of a graph whose step is not configured.
   void Add(CLI::App* command, study::Unconfigured unconfigured);
-  // The same, with all-reduces as they are done on this machine.
-  study::WorkloadOptions On(const Machine& machine) const;
+  // The same, with all-reduces as they are done on this machine, which must outlive the reading of the graph.
+  study::WorkloadOptions On(const Machine& here) const;
 
  private:
   void NoteTrips(const std::vector<std::string>& given);  // --trips

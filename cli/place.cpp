@@ -136,9 +136,11 @@ void PlaceAndReport(PlaceCommandOptions& options) {
   if (options.place.wire != WireFormat::kFloat32 && options.output.ends_with(".json"))
     Throw(Code::kInvalidArgument,
           "--wire changes the graph; write that, as .pb or .pbtxt, instead of a placement");
-  const study::Workload read(options.graph, options.step);
-  if (options.format.given()) options.format.Read(options.graph);
   const Machine machine = options.machine.Load();
+  study::WorkloadOptions step = options.step;
+  step.machine = &machine;
+  const study::Workload read(options.graph, step);
+  if (options.format.given()) options.format.Read(options.graph);
   const RooflineCost costs;
   std::vector<NodeId> order;
   PlaceOptions place = options.place;

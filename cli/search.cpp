@@ -143,17 +143,17 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
 }
 
 void Search(SearchCommand& command) {
-  const study::Workload workload(command.graph, command.step);
+  const Machine machine = command.machine.Load();
+  study::WorkloadOptions step = command.step;
+  step.machine = &machine;
+  const study::Workload workload(command.graph, step);
   if (command.format.given()) command.format.Read(command.graph);
   if (const auto origin = sims::megatron::OriginOf(workload.graph())) {
-    const std::optional<Machine> machine =
-        command.machine.file.empty() ? std::nullopt : std::optional(command.machine.Load());
     // There is little to share: the first process does it.
     if (!study::WorldRanks().is_first()) return;
-    return SearchGptLayouts(workload.name(), *origin, machine ? &*machine : nullptr, command.output,
-                            command.as_json);
+    return SearchGptLayouts(workload.name(), *origin, command.machine.file.empty() ? nullptr : &machine,
+                            command.output, command.as_json);
   }
-  const Machine machine = command.machine.Load();
   const study::Predictor predictor = command.cost.empty()
                                          ? study::Predictor(machine)
                                          : study::Predictor(machine, sims::ReadCostTable(command.cost));

@@ -1,6 +1,7 @@
 #include "graphs/all_reduce.h"
 
 #include <cstdint>
+#include <optional>
 
 #include "core/base/error.h"
 #include "graphs/collective_steps.h"
@@ -53,7 +54,14 @@ std::vector<Endpoint> AllReduce(Scope& scope, const std::vector<Endpoint>& tenso
           scope.graph().TensorName(tensors[0]), shape.ToString());
   }
   ScopeSteps steps(scope, shape, devices, options.mean && tensors.size() > 1);
-  return ScheduleAllReduce(options.by, tensors, shape.IsExact() ? shape.NumElements() : 0, &steps);
+  const int64_t elements = shape.IsExact() ? shape.NumElements() : 0;
+  if (options.by != AllReduceBy::kHierarchical)
+    return ScheduleAllReduce(options.by, tensors, elements, &steps);
+  const DeviceGroups groups = GroupsByTask(devices);
+  const auto element_bytes = static_cast<int64_t>(ElementSize(scope.TypeOf(tensors[0])));
+  const CollectiveBy between =
+      SuitedBySize(groups.size(), shape.IsExact() ? std::optional(elements * element_bytes) : std::nullopt);
+  return ScheduleHierarchicalAllReduce(groups, between, tensors, elements, &steps);
 }
 
 }  // namespace lanescope::graphs

@@ -60,8 +60,8 @@ PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strateg
   WorkloadOptions same;
   same.soft_placement = workload.placer().soft_placement;
   const auto written = std::make_shared<const Workload>(
-      workload.name(), WithoutJointLaunches(workload.graph(), workload.request().feeds), workload.spec(),
-      same);
+      workload.name(), WithoutJointLaunches(workload.graph(), workload.request().feeds, &machine),
+      workload.spec(), same);
   PlacedGraph placed = PlaceAsItIs(*written, strategy, machine, costs, options);
   placed.written = written;
   return placed;

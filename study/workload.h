@@ -30,9 +30,11 @@ struct WorkloadOptions {
   std::vector<std::string> queues;       // changes of queues (study/queue_change.h)
   std::map<std::string, int64_t> trips;  // by loop, instead of those of the run configuration
   bool exact_trips = false;              // they are how often a loop runs, not how often at most
-  // How all-reduces are done, and whether by the GPUs' library where they may be (InlineOptions).
+  // How all-reduces are done, whether by the GPUs' library where they may be, and on whose links collectives
+  // cost what they cost (InlineOptions); the machine is looked at while the graph is read.
   std::string all_reduce;
   bool joint_launches = false;
+  const Machine* machine = nullptr;
   bool soft_placement = true;  // false: to fail where a requested device cannot be used
   Unconfigured unconfigured = Unconfigured::kRefuse;
   Notes note;  // of what is assumed of a whole graph

@@ -1,7 +1,9 @@
 #include "core/machine/tasks.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -12,6 +14,24 @@ std::string NameOfTask(DeviceName name) {
   name.has_replica = name.replica != 0;
   return name.ToString();
 }
+
+namespace {
+
+// What devices are near each other by, and which of those.
+enum class PlaceKind { kNode, kInterface, kTask };
+
+std::pair<PlaceKind, int> PlaceOf(const Machine& machine, const MachineTasks& tasks, DeviceId device) {
+  const int clustered = device.number() - machine.first_clustered.number();
+  if (machine.cluster && clustered >= 0 && clustered < machine.cluster->num_gpus())
+    return {PlaceKind::kNode, machine.cluster->NodeOf(clustered)};
+  for (size_t n = 0; n < machine.nics.size(); ++n) {
+    if (std::ranges::count(machine.nics[n].hosts, tasks.host_of[device]) > 0)
+      return {PlaceKind::kInterface, static_cast<int>(n)};
+  }
+  return {PlaceKind::kTask, tasks.task_of[device]};
+}
+
+}  // namespace
 
 MachineTasks TasksOf(const Machine& machine) {
   MachineTasks tasks;
@@ -41,6 +61,23 @@ MachineTasks TasksOf(const Machine& machine) {
     tasks.host_of.Add(host);
   }
   return tasks;
+}
+
+DeviceId StopBefore(const Machine& machine, const MachineTasks& tasks, DeviceId src, DeviceId dst) {
+  if (tasks.SameTask(src, dst) || IsLinked(machine, src, dst)) return src;
+  return dst != tasks.host_of[dst] ? tasks.host_of[dst] : tasks.host_of[src];
+}
+
+std::vector<std::vector<size_t>> NearDevices(const Machine& machine, std::span<const DeviceId> devices) {
+  const MachineTasks tasks = TasksOf(machine);
+  std::map<std::pair<PlaceKind, int>, size_t> known;
+  std::vector<std::vector<size_t>> groups;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    const auto [found, added] = known.try_emplace(PlaceOf(machine, tasks, devices[i]), groups.size());
+    if (added) groups.emplace_back();
+    groups[found->second].push_back(i);
+  }
+  return groups;
 }
 
 Machine SeenByTask(const Machine& machine, int task) {

@@ -1,6 +1,8 @@
 // The tasks of a machine: processes, each with a host and its devices.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,13 @@ MachineTasks TasksOf(const Machine& machine);
 std::string NameOfTask(DeviceName name);
 // Whether a link of its own joins the two devices.
 bool IsLinked(const Machine& machine, DeviceId a, DeviceId b);
+// The last place on the way to `dst` that holds a copy of its own: between tasks without a link of the two
+// devices a tensor goes from host to host, and from there to whichever device wants it.
+DeviceId StopBefore(const Machine& machine, const MachineTasks& tasks, DeviceId src, DeviceId dst);
+// Numbers in `devices`, in groups that are nearer to each other than to others: those of one node of the
+// machine's cluster, of the tasks behind one network interface, or of one task. Groups and their devices are
+// in the order of `devices`.
+std::vector<std::vector<size_t>> NearDevices(const Machine& machine, std::span<const DeviceId> devices);
 // The machine as one of its tasks can use it: devices of all others are modelled ones. InvalidArgument for a
 // task that the machine does not have.
 Machine SeenByTask(const Machine& machine, int task);

@@ -1,7 +1,17 @@
 #include "core/place/collective_schedule.h"
 
+#include <array>
+#include <map>
+
+#include "core/machine/device_name.h"
+
 namespace lanescope {
 namespace {
+
+constexpr std::array kAll = {CollectiveBy::kRing, CollectiveBy::kTree, CollectiveBy::kOneDevice,
+                             CollectiveBy::kHierarchical, CollectiveBy::kNccl};
+// Below this a message costs its latency, and a ring has more of those behind each other than a tree.
+constexpr int64_t kSmallBytes = 64 << 10;
 
 using Tensors = std::vector<Endpoint>;
 
@@ -16,7 +26,7 @@ size_t CombineUp(Tensors* sums, CollectiveSteps* steps) {
   return top;
 }
 
-// From device 0 to all, the farthest first.
+// From device 0 to all, the farthest first. `top`: as CombineUp has it.
 void SendDown(size_t top, Tensors* tensors, CollectiveSteps* steps) {
   const size_t count = tensors->size();
   for (size_t step = top / 2; step > 0; step /= 2) {
@@ -66,6 +76,36 @@ void SendAround(size_t c, Endpoint part, std::vector<Tensors>* gathered, Collect
   }
 }
 
+// Some of the devices, numbered anew.
+class StepsOfSome final : public CollectiveSteps {
+ public:
+  StepsOfSome(const std::vector<size_t>& devices, CollectiveSteps* steps)
+      : devices_(devices), steps_(*steps) {}
+
+  Endpoint Combine(size_t device, Endpoint a, Endpoint b) override {
+    return steps_.Combine(devices_[device], a, b);
+  }
+  Endpoint CombineAll(size_t device, const Tensors& tensors) override {
+    return steps_.CombineAll(devices_[device], tensors);
+  }
+  Endpoint Send(size_t device, Endpoint tensor) override { return steps_.Send(devices_[device], tensor); }
+  Endpoint Finish(size_t device, Endpoint whole) override { return steps_.Finish(devices_[device], whole); }
+  Tensors Split(size_t device, Endpoint tensor, const std::vector<int64_t>& sizes) override {
+    return steps_.Split(devices_[device], tensor, sizes);
+  }
+  Endpoint Join(size_t device, const Tensors& parts) override { return steps_.Join(devices_[device], parts); }
+  Tensors SplitRows(size_t device, Endpoint tensor, size_t parts) override {
+    return steps_.SplitRows(devices_[device], tensor, parts);
+  }
+  Endpoint JoinRows(size_t device, const Tensors& parts) override {
+    return steps_.JoinRows(devices_[device], parts);
+  }
+
+ private:
+  const std::vector<size_t>& devices_;
+  CollectiveSteps& steps_;
+};
+
 Tensors AllReduceAround(const Tensors& tensors, int64_t elements, CollectiveSteps* steps) {
   const size_t count = tensors.size();
   std::vector<Tensors> chunks, gathered(count, Tensors(count));
@@ -88,6 +128,8 @@ std::string_view CollectiveByName(CollectiveBy by) {
       return "tree";
     case CollectiveBy::kOneDevice:
       return "one-device";
+    case CollectiveBy::kHierarchical:
+      return "hierarchical";
     case CollectiveBy::kNccl:
       break;
   }
@@ -95,11 +137,36 @@ std::string_view CollectiveByName(CollectiveBy by) {
 }
 
 std::optional<CollectiveBy> ParseCollectiveBy(std::string_view name) {
-  for (const CollectiveBy by :
-       {CollectiveBy::kRing, CollectiveBy::kTree, CollectiveBy::kOneDevice, CollectiveBy::kNccl}) {
+  for (const CollectiveBy by : kAll) {
     if (CollectiveByName(by) == name) return by;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> CollectiveByNames() {
+  std::vector<std::string> names;
+  for (const CollectiveBy by : kAll) names.emplace_back(CollectiveByName(by));
+  return names;
+}
+
+CollectiveBy SuitedBySize(size_t devices, std::optional<int64_t> bytes) {
+  if (!bytes || devices > kMostInRing) return CollectiveBy::kTree;
+  return devices > 2 && *bytes < kSmallBytes ? CollectiveBy::kTree : CollectiveBy::kRing;
+}
+
+DeviceGroups GroupsByTask(const std::vector<std::string>& devices) {
+  DeviceGroups groups;
+  std::map<std::string, size_t> by_task;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    DeviceName task;
+    ParseDeviceName(devices[i], &task);
+    task.has_type = task.has_id = false;
+    task.has_replica = task.replica != 0;
+    const auto [found, added] = by_task.try_emplace(task.ToString(), groups.size());
+    if (added) groups.emplace_back();
+    groups[found->second].push_back(i);
+  }
+  return groups;
 }
 
 std::vector<Endpoint> ScheduleAllReduce(CollectiveBy by, const std::vector<Endpoint>& tensors,
@@ -113,6 +180,31 @@ std::vector<Endpoint> ScheduleAllReduce(CollectiveBy by, const std::vector<Endpo
   sums[0] = steps->Send(0, steps->Finish(0, sums[0]));
   SendDown(top, &sums, steps);
   return sums;
+}
+
+std::vector<Endpoint> ScheduleHierarchicalAllReduce(const DeviceGroups& groups, CollectiveBy between,
+                                                    const std::vector<Endpoint>& tensors, int64_t elements,
+                                                    CollectiveSteps* steps) {
+  std::vector<size_t> firsts;
+  Tensors sums;  // by group
+  for (const std::vector<size_t>& group : groups) {
+    StepsOfSome in_group(group, steps);
+    Tensors own;
+    for (const size_t device : group) own.push_back(tensors[device]);
+    CombineUp(&own, &in_group);
+    firsts.push_back(group[0]);
+    sums.push_back(own[0]);
+  }
+  StepsOfSome of_firsts(firsts, steps);
+  sums = ScheduleAllReduce(between, sums, elements, &of_firsts);
+  Tensors results(tensors.size());
+  for (size_t g = 0; g < groups.size(); ++g) {
+    StepsOfSome in_group(groups[g], steps);
+    Tensors own(groups[g].size(), sums[g]);
+    SendDown(PowerOfTwoFrom(own.size()), &own, &in_group);
+    for (size_t i = 0; i < own.size(); ++i) results[groups[g][i]] = own[i];
+  }
+  return results;
 }
 
 std::vector<Endpoint> ScheduleAllGather(CollectiveBy by, const std::vector<Endpoint>& tensors,
@@ -163,11 +255,10 @@ std::vector<Endpoint> ScheduleReduceScatter(CollectiveBy by, const std::vector<E
 
 std::vector<Endpoint> ScheduleBroadcast(CollectiveBy by, Endpoint tensor, size_t devices, int64_t elements,
                                         CollectiveSteps* steps) {
-  if (by == CollectiveBy::kNccl) by = CollectiveBy::kTree;
   if (by == CollectiveBy::kOneDevice || devices <= 2) return SendToAll(tensor, devices, steps);
   Tensors results(devices, tensor);
   results[0] = steps->Send(0, tensor);
-  if (by == CollectiveBy::kTree) {
+  if (by != CollectiveBy::kRing) {
     SendDown(PowerOfTwoFrom(devices), &results, steps);
     return results;
   }

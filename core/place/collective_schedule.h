@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,12 +21,27 @@ enum class CollectiveBy {
   kTree,
   // All to the first device, or from it.
   kOneDevice,
+  // All-reduces: devices that are near each other by a tree of their own, the first ones of those among each
+  // other as suits, and down the trees. Others: as suits.
+  kHierarchical,
   // All-reduces by the GPUs' own library (joint_launch.h), where it can be; otherwise, and others, as suits.
   kNccl,
 };
-// "ring", "tree", "one-device", "nccl".
+// "ring", "tree", "one-device", "hierarchical", "nccl".
 std::string_view CollectiveByName(CollectiveBy by);
 std::optional<CollectiveBy> ParseCollectiveBy(std::string_view name);
+std::vector<std::string> CollectiveByNames();
+
+// A ring or a tree, where no machine says what costs less. `bytes`: of a tensor; none where they are unknown,
+// or a ring cannot be.
+CollectiveBy SuitedBySize(size_t devices, std::optional<int64_t> bytes);
+// A ring has as many nodes as the square of its devices: beyond this many it is not chosen.
+inline constexpr size_t kMostInRing = 64;
+
+// Numbers of devices, group by group.
+using DeviceGroups = std::vector<std::vector<size_t>>;
+// The devices of one task each, by their names; in the order of the first ones.
+DeviceGroups GroupsByTask(const std::vector<std::string>& devices);
 
 // Writes the nodes that a schedule asks for, each on the device of that number.
 class CollectiveSteps {
@@ -52,6 +68,10 @@ class CollectiveSteps {
 // The combination of all, on every device.
 std::vector<Endpoint> ScheduleAllReduce(CollectiveBy by, const std::vector<Endpoint>& tensors,
                                         int64_t elements, CollectiveSteps* steps);
+// The same by a hierarchy of these groups, whose first devices do it by `between`.
+std::vector<Endpoint> ScheduleHierarchicalAllReduce(const DeviceGroups& groups, CollectiveBy between,
+                                                    const std::vector<Endpoint>& tensors, int64_t elements,
+                                                    CollectiveSteps* steps);
 // All behind each other along their first dimension, on every device.
 std::vector<Endpoint> ScheduleAllGather(CollectiveBy by, const std::vector<Endpoint>& tensors,
                                         CollectiveSteps* steps);

@@ -1,6 +1,7 @@
 #include "core/place/collectives.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include "core/graph/graph_builder.h"
 #include "core/graph/op.h"
 #include "core/graph/validate.h"
+#include "core/place/collective_choice.h"
 #include "core/place/collective_nodes.h"
 #include "core/place/collective_schedule.h"
 #include "core/place/joint_launch.h"
@@ -20,10 +22,6 @@
 namespace lanescope {
 namespace {
 
-// Below this a message costs its latency, and a ring has more of those behind each other than a tree.
-constexpr int64_t kSmallBytes = 64 << 10;
-// A ring has as many nodes as the square of its devices.
-constexpr size_t kMostInRing = 64;
 constexpr std::array<const char*, 2> kAlgorithms = {"_lanescope_all_reduce", "_lanescope_collective"};
 
 // Adds nodes behind those of the graph; "NAME/..." is below the node of the device.
@@ -121,41 +119,10 @@ std::optional<CollectiveBy> AskedAlgorithm(const Node& node, const std::string& 
     if (asked.empty()) continue;
     const auto by = ParseCollectiveBy(asked);
     if (by) return by;
-    Throw(Code::kInvalidArgument, "node '{}': '{}' is none of ring, tree, one-device, nccl in '{}'",
-          node.name, asked, attr);
+    Throw(Code::kInvalidArgument, "node '{}': '{}' is none of {} in '{}'", node.name, asked,
+          fmt::join(CollectiveByNames(), ", "), attr);
   }
   return std::nullopt;
-}
-
-// What is asked for NCCL here is done as though nothing were asked for.
-CollectiveBy AlgorithmOf(std::optional<CollectiveBy> asked, const CollectiveGroup& group,
-                         const Shape& shape) {
-  const size_t devices = group.members.size();
-  const bool has_chunks =
-      group.kind == CollectiveOp::kAllReduce || group.kind == CollectiveOp::kBroadcast;  // of known sizes
-  const bool can_ring = (!has_chunks || shape.IsExact()) && devices <= kMostInRing;
-  if (asked && *asked != CollectiveBy::kNccl && (*asked != CollectiveBy::kRing || can_ring)) return *asked;
-  if (!can_ring || !shape.HasBound()) return CollectiveBy::kTree;
-  const int64_t bytes = shape.NumElements() * static_cast<int64_t>(ElementSize(group.type));
-  return devices > 2 && bytes < kSmallBytes ? CollectiveBy::kTree : CollectiveBy::kRing;
-}
-
-std::vector<Endpoint> WriteNodes(const CollectiveGroup& group, CollectiveBy by, const Shape& shape,
-                                 const std::vector<Endpoint>& tensors, CollectiveSteps* steps) {
-  const int64_t elements = shape.IsExact() ? shape.NumElements() : 0;
-  switch (group.kind) {
-    case CollectiveOp::kAllReduce:
-      return ScheduleAllReduce(by, tensors, elements, steps);
-    case CollectiveOp::kAllGather:
-      return ScheduleAllGather(by, tensors, steps);
-    case CollectiveOp::kReduceScatter:
-      return ScheduleReduceScatter(by, tensors, steps);
-    case CollectiveOp::kBroadcast:
-      return ScheduleBroadcast(by, tensors[0], group.members.size(), elements, steps);
-    case CollectiveOp::kReduce:
-      break;
-  }
-  return {steps->Finish(0, steps->CombineAll(0, tensors))};
 }
 
 // An all-reduce of GPUs' tensors in their own memory, each on a GPU of its own.
@@ -203,7 +170,8 @@ void KeepJoint(Graph* graph, const CollectiveGroup& group) {
 }
 
 // The nodes stay, as what gives the result.
-void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group, const InlineOptions& options) {
+void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group, const InlineOptions& options,
+            CollectiveChoice* choice) {
   const Shape shape = CheckCollective(*graph, info, group);
   const std::string told = group.kind == CollectiveOp::kAllReduce ? options.all_reduce : "";
   const std::optional<CollectiveBy> asked = AskedAlgorithm(graph->node(group.members[0]), told);
@@ -217,9 +185,9 @@ void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group, c
         group.kind == CollectiveOp::kReduce ? node.inputs.size() : std::min<size_t>(1, node.inputs.size());
     tensors.insert(tensors.end(), node.inputs.begin(), node.inputs.begin() + static_cast<ptrdiff_t>(inputs));
   }
-  const CollectiveBy by = AlgorithmOf(asked, group, shape);
+  const CollectivePlan plan = choice->PlanOf(*graph, group, shape, asked);
   GraphSteps steps(graph, group, shape);
-  const std::vector<Endpoint> results = WriteNodes(group, by, shape, tensors, &steps);
+  const std::vector<Endpoint> results = ScheduleCollective(group, plan, shape, tensors, &steps);
   for (size_t i = 0; i < results.size(); ++i) {
     Node& node = graph->node(group.members[i]);
     node.op = "Identity";
@@ -235,19 +203,23 @@ Graph ExpandCollectives(Graph graph, const InlineOptions& options) {
   std::vector<std::pair<Endpoint, TensorInfo>> feeds;
   for (const auto& [tensor, info] : options.feeds) feeds.emplace_back(graph.FindEndpoint(tensor), info);
   const GraphInfo info = InferGraph(graph, feeds);
-  for (const CollectiveGroup& group : FindCollectives(graph, info)) Expand(&graph, info, group, options);
+  CollectiveChoice choice(options.machine);
+  for (const CollectiveGroup& group : FindCollectives(graph, info))
+    Expand(&graph, info, group, options, &choice);
   NoteProblems(&graph);
   return graph;
 }
 
-Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds) {
+Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds,
+                           const Machine* machine) {
   for (const NodeId id : graph.node_ids()) {
     Node& node = graph.node(id);
     node.attrs.erase(kJointLaunch);
     node.attrs.erase(kJointDevices);
   }
   const GraphInfo info = InferGraph(graph, feeds);
-  for (const CollectiveGroup& group : FindCollectives(graph, info)) Expand(&graph, info, group, {});
+  CollectiveChoice choice(machine);
+  for (const CollectiveGroup& group : FindCollectives(graph, info)) Expand(&graph, info, group, {}, &choice);
   NoteProblems(&graph);
   return graph;
 }

@@ -26,8 +26,10 @@ std::string JointLaunchOf(const Node& node);
 // physical GPUs, all of one machine; one line, empty where they can.
 std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, const Machine& machine);
 
-// The graph with copies and sums in place of its joint launches. `feeds`: what is known of them.
-Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds);
+// The graph with copies and sums in place of its joint launches. `feeds`: what is known of them; `machine`:
+// as in InlineOptions.
+Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds,
+                           const Machine* machine = nullptr);
 
 // How long the all-reduce takes that the node is a part of, from the last of its parts on: by the formulas of
 // the machine's cluster where all are in it, else around a ring of the machine's links. 0 for other nodes and

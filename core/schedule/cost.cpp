@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/base/size_table.h"
 #include "core/machine/collective.h"
 #include "core/place/joint_launch.h"
 
@@ -109,15 +108,6 @@ CostEstimate RooflineCost::Copy(const Machine& machine, DeviceId src, DeviceId d
   const bool timed = route.link >= 0 && !machine.links[static_cast<size_t>(route.link)].table.empty();
   if (!timed && IsAssumed(route.bandwidth, static_cast<double>(bytes))) estimate.basis = CostBasis::kAssumed;
   return estimate;
-}
-
-int64_t CopyNs(const Machine& machine, const Route& route, int64_t bytes) {
-  if (route.link >= 0) {
-    const LinkSpec& link = machine.links[static_cast<size_t>(route.link)];
-    if (!link.table.empty())
-      return RoundNs(InterpolateNs(link.table, 1e9 / BandwidthOr(route.bandwidth), bytes));
-  }
-  return route.latency_ns + RoundNs(static_cast<double>(bytes) * 1e9 / BandwidthOr(route.bandwidth));
 }
 
 }  // namespace lanescope

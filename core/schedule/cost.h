@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/graph/op.h"
+#include "core/machine/copy_time.h"
 #include "core/machine/machine.h"
 
 namespace lanescope {
@@ -54,7 +55,6 @@ bool AreSizesKnown(std::span<const TensorInfo> tensors);
 
 // Where a machine file gives no rate: per second.
 inline constexpr double kAssumedFlops = 10e9;
-inline constexpr double kAssumedBandwidth = 10e9;
 
 // max(flops / peak, bytes / bandwidth) + launch, from the machine's rates; kUnknownNs at least where the work
 // is not known.
@@ -64,8 +64,5 @@ class RooflineCost : public CostModel {
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
   CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
 };
-
-// Time of a copy alone on its link: the link's table where there is one, else latency + bytes / bandwidth.
-int64_t CopyNs(const Machine& machine, const Route& route, int64_t bytes);
 
 }  // namespace lanescope

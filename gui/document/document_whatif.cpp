@@ -84,9 +84,10 @@ std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIf
   return FinishRun(std::move(run), std::move(edges));
 }
 
-std::shared_ptr<const study::Workload> ReadWorkload(const std::string& path) {
+std::shared_ptr<const study::Workload> ReadWorkload(const std::string& path, const Machine& machine) {
   study::WorkloadOptions options;
   options.unconfigured = study::Unconfigured::kWholeGraph;
+  options.machine = &machine;
   return std::make_shared<const study::Workload>(path, options);
 }
 
@@ -147,9 +148,9 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   }
   auto base = std::make_shared<WhatIfBase>();
   base->run = request.run;
-  base->workload = ReadWorkload(path);
-  CheckCancelled(cancelled, "the simulation");
   base->start.machine = ParseMachine(run.machine_json);
+  base->workload = ReadWorkload(path, base->start.machine);
+  CheckCancelled(cancelled, "the simulation");
   base->start.speed.assign(base->start.machine.devices.size(), 1.0);
   traces::TraceReader reader(run.file);
   base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph(), base->start.machine);

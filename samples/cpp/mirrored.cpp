@@ -1,6 +1,6 @@
 // Writes a network that is trained with a copy of its variables in every task of a job, for `mpirun -n TASKS
 // lanescope run FILE.pbtxt`:
-//   mirrored TASKS FILE.pbtxt [ring|tree|one-device]
+//   mirrored TASKS FILE.pbtxt [ring|tree|one-device|hierarchical|nccl]
 // Every task computes the gradients of its part of the batch; their mean reaches all by an all-reduce.
 #include "graphs/mirrored.h"
 
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   const int tasks = argc < 3 ? 0 : std::atoi(argv[1]);
   const auto by = lanescope::ParseCollectiveBy(argc > 3 ? argv[3] : "ring");
   if (tasks < 1 || !by) {
-    std::fprintf(stderr, "usage: mirrored TASKS FILE.pbtxt [ring|tree|one-device]\n");
+    std::fprintf(stderr, "usage: mirrored TASKS FILE.pbtxt [ring|tree|one-device|hierarchical|nccl]\n");
     return 2;
   }
   return samples::Main([&] { Write(tasks, argv[2], *by); });

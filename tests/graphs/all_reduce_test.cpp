@@ -8,7 +8,9 @@
 #include <map>
 
 #include "core/graph/op.h"
+#include "core/machine/cluster_tasks.h"
 #include "core/machine/machine.h"
+#include "core/machine/tasks.h"
 #include "core/place/functions.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
@@ -77,6 +79,40 @@ TEST(AllReduce, EveryDeviceHasTheSum) {
   }
 }
 
+// Law: in a hierarchy every device has the sum, too, however many devices each task has and in whichever
+// order they stand.
+TEST(AllReduce, AHierarchySumsOverTasksOfAnySize) {
+  using Tasks = std::vector<int>;  // by device: its task
+  for (const Tasks& tasks : {Tasks{0}, Tasks{0, 0, 0}, Tasks{0, 1}, Tasks{0, 0, 1, 1}, Tasks{0, 1, 1, 1},
+                             Tasks{0, 1, 2, 1, 0, 0}, Tasks{2, 2, 2, 0, 1, 1, 3}}) {
+    for (const int64_t elements : {1, 17, 20000}) {
+      for (const bool as_op : {false, true}) {
+        Scope s;
+        std::vector<std::string> devices, names;
+        std::vector<Endpoint> tensors;
+        float sum = 0;
+        for (size_t i = 0; i < tasks.size(); ++i) {
+          devices.push_back(fmt::format("/job:worker/task:{}/device:GPU:{}", tasks[i], i));
+          const auto on = s.Device(devices.back());
+          const auto value = static_cast<float>(1 << i);
+          sum += value;
+          tensors.push_back(op::PlaceholderWithDefault(
+              s, Floats({elements}, std::vector<float>(static_cast<size_t>(elements), value)), {elements}));
+        }
+        for (const Endpoint result :
+             AllReduce(s, tensors, devices, {.by = AllReduceBy::kHierarchical, .as_op = as_op})) {
+          EXPECT_EQ(DeviceOf(s, result), devices[names.size()]);
+          names.push_back(NameOf(s, result));
+        }
+        const Graph graph = InlineFunctions(s.graph());
+        ReferenceInterpreter session(graph);
+        for (const Tensor& tensor : session.Run({}, names))
+          EXPECT_EQ(FloatsOf(tensor), std::vector<float>(static_cast<size_t>(elements), sum));
+      }
+    }
+  }
+}
+
 // By (source, destination): bytes copied between GPUs.
 std::map<std::pair<int, int>, int64_t> CopiesOf(const Reduced& reduced, int gpus) {
   const Graph& graph = reduced.s.graph();
@@ -122,6 +158,34 @@ TEST(AllReduce, OneDeviceTakesAllAndGivesAll) {
   const std::map<std::pair<int, int>, int64_t> expected = {
       {{1, 0}, 1600}, {{2, 0}, 1600}, {{0, 1}, 1600}, {{0, 2}, 1600}};
   EXPECT_EQ(CopiesOf(reduced, 3), expected);
+}
+
+// Of two tasks with two GPUs each the first GPUs alone send from task to task: half a tensor each, twice.
+TEST(AllReduce, AHierarchyCrossesTasksOnceEachWay) {
+  Scope s;
+  std::vector<std::string> devices;
+  std::vector<Endpoint> tensors;
+  for (int i = 0; i < 4; ++i) {
+    devices.push_back(fmt::format("/job:worker/replica:0/task:{}/device:GPU:{}", i / 2, i % 2));
+    const auto on = s.Device(devices.back());
+    const std::vector<float> values(400, 1);
+    tensors.push_back(op::AddV2(s, op::PlaceholderWithDefault(s, Floats({400}, values), {400}), 0.0f));
+  }
+  const auto results = AllReduce(s, tensors, devices, {.by = AllReduceBy::kHierarchical});
+  const Machine machine = MachineOfTasks(VirtualMachine(2, 1), ParseClusterTasks("worker=a:2"));
+  const MachineTasks tasks = TasksOf(machine);
+  CompileRequest request;
+  for (const Endpoint result : results) request.fetches.push_back({result.node, -1});
+  const Schedule schedule =
+      Compile(s.graph(), InferGraph(s.graph(), {}), request, PlaceGraph(s.graph(), machine, {}), machine);
+  std::map<std::pair<int, int>, int64_t> crossed;
+  for (const Command& command : schedule.commands) {
+    if (command.kind != CommandKind::kCopy) continue;
+    const int from = tasks.task_of[schedule.CopySource(command)];
+    const int to = tasks.task_of[schedule.CopyDestination(command)];
+    if (from != to) crossed[{from, to}] += command.bytes;
+  }
+  EXPECT_EQ(crossed, (std::map<std::pair<int, int>, int64_t>{{{0, 1}, 1600}, {{1, 0}, 1600}}));
 }
 
 // Which nodes TensorFlow reads, and that they cost what the written-out sum costs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/machine/tasks.h"
 
 namespace lanescope::compile {
 
@@ -87,20 +88,13 @@ ValueId TensorPlaces::Place(Endpoint endpoint, ValueId base, DeviceId device, in
     value = NewConstant(endpoint, device, draft_.info.of(endpoint));
     draft_.value(value).constant = draft_.value(base).constant;
   } else {
-    const ValueId from = Place(endpoint, base, StopBefore(draft_.value(base).device, device), version);
+    const DeviceId stop = StopBefore(draft_.machine, draft_.tasks, draft_.value(base).device, device);
+    const ValueId from = Place(endpoint, base, stop, version);
     value = AddCopy(endpoint, from, device, version);
     while (next_place_[last].exists()) last = next_place_[last];  // what was made on the way
   }
   next_place_[last] = value;
   return value;
-}
-
-// The last place on the way to `dst` that holds a copy of its own: between tasks without a link of the two
-// devices a tensor goes from host to host, and from there to whichever device wants it.
-DeviceId TensorPlaces::StopBefore(DeviceId src, DeviceId dst) const {
-  const MachineTasks& tasks = draft_.tasks;
-  if (tasks.SameTask(src, dst) || IsLinked(draft_.machine, src, dst)) return src;
-  return dst != tasks.host_of[dst] ? tasks.host_of[dst] : tasks.host_of[src];
 }
 
 void TensorPlaces::RequireMovable(Endpoint endpoint, ValueId from, DeviceId device) {
@@ -151,7 +145,8 @@ ValueId TensorPlaces::Fetched(Endpoint fetch) {
   }
   if (storage == Storage::kVariable) {
     const int version = FetchedVersion(fetch, base);
-    const DeviceId device = draft_.value(base).device, stop = StopBefore(device, host_);
+    const DeviceId device = draft_.value(base).device;
+    const DeviceId stop = StopBefore(draft_.machine, draft_.tasks, device, host_);
     const ValueId from = stop == device ? base : AddCopy(fetch, base, stop, version);
     return AddCopy(fetch, from, host_, version);
   }

@@ -45,7 +45,6 @@ class TensorPlaces {
   int FetchedVersion(Endpoint fetch, ValueId base) const;
   int VersionOfPlace(ValueId value) const;
   ValueId Place(Endpoint endpoint, ValueId base, DeviceId device, int version);
-  DeviceId StopBefore(DeviceId src, DeviceId dst) const;
   ValueId AddCopy(Endpoint endpoint, ValueId from, DeviceId device, int version);
   void RequireMovable(Endpoint endpoint, ValueId from, DeviceId device);
   void RequireRoute(DeviceId src, DeviceId dst);

@@ -115,7 +115,7 @@ TEST(JointLaunch, IsWhatMayBeOne) {
   InlineOptions wrong;
   wrong.all_reduce = "star";
   EXPECT_THAT(ErrorOf([&] { InlineFunctions(TwoParts(), wrong); }),
-              HasSubstr("'star' is none of ring, tree, one-device, nccl"));
+              HasSubstr("'star' is none of ring, tree, one-device, hierarchical, nccl"));
 }
 
 // A part begins after all inputs, and a result is there after all parts: a step has all of them or none.
