@@ -11,8 +11,6 @@
 namespace lanescope::exec {
 namespace {
 
-// What a message carries at most; larger tensors are several.
-constexpr int64_t kMostBytes = int64_t{1} << 30;
 // Longer ones go in pieces, which both ends have to look after.
 constexpr int64_t kInOnePiece = 4096;
 
@@ -123,8 +121,13 @@ void MessageProgress::SendOrReceiveContent(Message* message) {
     message->tickets.push_back(
         transport_.ReceivePosted(message->peer, message->tag, message->data, message->bytes));
   } else {
-    for (int64_t at = 0; at == 0 || at < message->bytes; at += kMostBytes)
-      SendOrReceive(message, message->data + at, std::min(kMostBytes, message->bytes - at));
+    const int64_t most = transport_.most_bytes();
+    int64_t at = 0;
+    do {
+      const int64_t bytes = std::min(most, message->bytes - at);
+      SendOrReceive(message, message->data + at, bytes);
+      at += bytes;
+    } while (at < message->bytes);
   }
   if (message->TellsThrough() && !message->is_send)
     message->through = transport_.ReceivePosted(message->peer, message->tag, nullptr, 0);

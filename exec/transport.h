@@ -24,6 +24,8 @@ class Transport {
   virtual int size() const = 0;
   // Tags are 0 to this.
   virtual int most_tag() const { return INT_MAX; }
+  // That a message carries; what is larger is several of one tag.
+  virtual int64_t most_bytes() const { return INT64_MAX; }
   // "rank 1 (node7)", for messages to people.
   virtual std::string NameOf(int rank) const = 0;
 

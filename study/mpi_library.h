@@ -28,6 +28,8 @@ class MpiLibrary : public exec::Transport {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int most_tag() const override { return most_tag_; }
+  // Whose numbers of bytes are ints.
+  int64_t most_bytes() const override { return int64_t{1} << 30; }
   std::string NameOf(int rank) const override;
   Ticket Send(int to, int tag, const void* data, int64_t bytes) override;
   Ticket Receive(int from, int tag, void* data, int64_t bytes) override;

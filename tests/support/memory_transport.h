@@ -128,14 +128,16 @@ class MessageBoard {
 
 class MemoryTransport : public exec::Transport {
  public:
-  MemoryTransport(MessageBoard* board, int rank, int most_tag = INT_MAX)
-      : board_(*board), rank_(rank), most_tag_(most_tag) {}
+  MemoryTransport(MessageBoard* board, int rank, int most_tag = INT_MAX, int64_t most_bytes = INT64_MAX)
+      : board_(*board), rank_(rank), most_tag_(most_tag), most_bytes_(most_bytes) {}
 
   int rank() const override { return rank_; }
   int size() const override { return board_.size(); }
   int most_tag() const override { return most_tag_; }
+  int64_t most_bytes() const override { return most_bytes_; }
   std::string NameOf(int rank) const override { return fmt::format("rank {} here", rank); }
   Ticket Send(int to, int tag, const void* data, int64_t bytes) override {
+    LANESCOPE_CHECK(bytes <= most_bytes_);
     return board_.Add(true, rank_, to, tag, const_cast<void*>(data), bytes);
   }
   Ticket Receive(int from, int tag, void* data, int64_t bytes) override {
@@ -158,6 +160,7 @@ class MemoryTransport : public exec::Transport {
  private:
   MessageBoard& board_;
   const int rank_, most_tag_;
+  const int64_t most_bytes_;
 };
 
 }  // namespace lanescope::test

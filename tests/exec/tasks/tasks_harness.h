@@ -49,13 +49,15 @@ inline Machine MachineOfTasks(int tasks, int gpus, double bandwidth = 1e12, int6
 }
 
 // Calls `play(transport)` once for every task, at the same time. Throws the first error that one throws.
-inline void PlayTasks(int tasks, const std::function<void(Transport*)>& play) {
+// `most_bytes`: of a message.
+inline void PlayTasks(int tasks, const std::function<void(Transport*)>& play,
+                      int64_t most_bytes = INT64_MAX) {
   lanescope::test::MessageBoard board(tasks);
   std::vector<std::thread> threads;
   std::vector<std::exception_ptr> errors(static_cast<size_t>(tasks));
   for (int task = 0; task < tasks; ++task) {
     threads.emplace_back([&, task] {
-      lanescope::test::MemoryTransport transport(&board, task);
+      lanescope::test::MemoryTransport transport(&board, task, INT_MAX, most_bytes);
       try {
         play(&transport);
       } catch (...) {
@@ -71,16 +73,18 @@ inline void PlayTasks(int tasks, const std::function<void(Transport*)>& play) {
 
 // What the first task fetches in some steps.
 inline std::vector<Tensor> FetchesOfTasks(const Machine& machine,
-                                          const std::function<std::vector<Tensor>(const JobOptions&)>& run) {
+                                          const std::function<std::vector<Tensor>(const JobOptions&)>& run,
+                                          int64_t most_bytes = INT64_MAX) {
   std::vector<Tensor> fetched;
-  PlayTasks(TasksOf(machine).size(), [&](Transport* transport) {
+  const auto play = [&](Transport* transport) {
     std::vector<Tensor> own = run({transport, {}});
     if (transport->rank() == 0) {
       fetched = std::move(own);
     } else {
       EXPECT_TRUE(own.empty());
     }
-  });
+  };
+  PlayTasks(TasksOf(machine).size(), play, most_bytes);
   return fetched;
 }
 

@@ -5,8 +5,11 @@
 #include <thread>
 #include <vector>
 
+#include "core/place/functions.h"
+#include "core/place/placer.h"
 #include "tests/exec/sample_run.h"
 #include "tests/exec/tasks/tasks_harness.h"
+#include "tests/support/collective_graph.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_tensors.h"
 #include "tests/support/sanitized.h"
@@ -14,6 +17,7 @@
 namespace lanescope::exec::test {
 namespace {
 
+using lanescope::test::CollectiveGraph;
 using lanescope::test::MakeRandomGraph;
 using lanescope::test::RandomGraph;
 using lanescope::test::RandomPlacement;
@@ -122,6 +126,51 @@ TEST(TasksSession, StringsTravel) {
   EXPECT_EQ(found[0].data<std::string>()[0], "7");
   EXPECT_EQ(found[0].data<std::string>()[1], "-12345678");
   EXPECT_EQ(found[0].data<std::string>()[2], "0");
+}
+
+// Law: a tensor larger than the transport's messages travels in several, whether its size is known before the
+// step, only in it, or its strings'; on emulated links, too.
+TEST(TasksSession, LargeTensorsAreSeveralMessages) {
+  GraphBuilder builder;
+  const Endpoint numbers = builder.Placeholder("numbers", DataType::kInt32, Shape{300});
+  const Endpoint negated = builder.Op("Neg", "negated").Input(numbers).Build();
+  const Endpoint kept = builder.Op("Unique", "kept").Input(negated).Build();
+  builder.Op("AsString", "texts").Input(numbers).Build();
+  builder.Op("Neg", "again").Input(kept).Build();
+  Tensor values(DataType::kInt32, Shape{300});
+  for (int i = 0; i < 300; ++i) values.data<int32_t>()[i] = 1000 + i % 200;
+  for (const int64_t latency_ns : {0, 1'000'000}) {
+    const Machine machine = MachineOfTasks(2, 0, 1e12, latency_ns);
+    Placement placement = PlaceAll(builder.graph(), TasksOf(machine).hosts[1]);
+    PlaceOn(&placement, builder.graph(), "again", TasksOf(machine).hosts[0]);
+    const auto run = [&](const JobOptions& job) {
+      Session session(builder.graph(), placement, machine, In(job));
+      return session.Run({{{"numbers", values}}, {"negated", "texts", "again"}, {}}).fetches;
+    };
+    const std::vector<Tensor> found = FetchesOfTasks(machine, run, 250);
+    const std::vector<Tensor> expected = run({});
+    ASSERT_EQ(found.size(), 3u);
+    ExpectSame({expected[0], expected[2]}, {found[0], found[2]}, "numbers");
+    EXPECT_EQ(found[2].shape(), Shape{200});
+    for (int i = 0; i < 300; ++i) EXPECT_EQ(found[1].data<std::string>()[i], std::to_string(1000 + i % 200));
+  }
+}
+
+// Law: who plays a task changes no bit of a collective, by whichever algorithm, with however many devices in
+// each task.
+TEST(TasksSession, CollectivesOfTasks) {
+  const Machine machine = MachineOfTasks(3, 2);
+  std::vector<std::string> devices;
+  for (const char* device : {"0/device:GPU:0", "0/device:GPU:1", "1/device:GPU:0", "2/device:CPU:0"})
+    devices.push_back(std::string("/job:worker/replica:0/task:") + device);
+  const CollectiveGraph collectives(devices);
+  const Graph graph = InlineFunctions(collectives.graph(), {.machine = &machine});
+  const Placement placement = PlaceGraph(graph, machine, {});
+  const auto run = [&](const JobOptions& job) {
+    Session session(graph, placement, machine, In(job));
+    return session.Run({{}, collectives.fetches(), {}}).fetches;
+  };
+  ExpectSame(run({}), FetchesOfTasks(machine, run), "collectives");
 }
 
 // Law: what another process says of strings is checked: fewer bytes than they need, or more, are an error.
