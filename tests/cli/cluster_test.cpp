@@ -7,9 +7,12 @@
 #include <set>
 #include <thread>
 
+#include "core/graph/graph_builder.h"
+#include "core/graph/graph_io.h"
 #include "core/machine/machine.h"
 #include "tests/cli/mpirun.h"
 #include "tests/cli/program.h"
+#include "tests/support/collective_graph.h"
 #include "tests/support/paths.h"
 #include "tests/support/sanitized.h"
 
@@ -181,6 +184,85 @@ TEST(Cluster, FourProcessesTrainAsOne) {
   EXPECT_EQ(result["fetches"], one["fetches"]);
   ASSERT_EQ(result["ranks"].size(), 4U);
   EXPECT_EQ(result["ranks"][3]["task"], "/job:worker/task:3");
+}
+
+// Law: collectives of processes, by every algorithm and as costs least, fetch the bits of one process that
+// plays all tasks, the first of which has two devices.
+TEST(Cluster, CollectivesOfProcessesAreThoseOfOne) {
+  SKIP_WITHOUT_MPIRUN();
+  for (const int tasks : {2, 4}) {
+    const Folder folder;
+    std::vector<std::string> devices = {"/job:worker/replica:0/task:0/device:GPU:1"};
+    for (int task = 0; task < tasks; ++task)
+      devices.push_back(fmt::format("/job:worker/replica:0/task:{}/device:GPU:0", task));
+    const test::CollectiveGraph collectives(devices);
+    const std::string graph = folder.Write("all.pbtxt", GraphToText(collectives.graph()));
+    folder.Write("all.run.json", json({{"fetches", collectives.fetches()}}).dump());
+    const std::string cluster = fmt::format("worker=localhost:{}", tasks);
+    const std::string machine = SampleMachine("two-virtual-gpus");
+    const Ranks ranks = Mpirun(
+        folder, fmt::format("--bind-to none -n {} PROGRAM run {} --machine {} --cluster {} --steps 1 --json",
+                            tasks, graph, machine, cluster));
+    ASSERT_EQ(ranks.status, 0) << ranks.errors;
+    const json one =
+        LanescopeJson({"run", graph, "--machine", machine, "--cluster", cluster, "--steps", "1", "--json"});
+    ASSERT_EQ(one["fetches"].size(), collectives.fetches().size());
+    EXPECT_EQ(json::parse(ranks.output)["fetches"], one["fetches"]) << tasks;
+  }
+}
+
+// Law: --all-reduce says how; who sums in another order sums to other bits.
+TEST(Cluster, AllReducesAreDoneAsIsSaid) {
+  const Folder folder;
+  const test::CollectiveGraph collectives({"/device:GPU:0", "/device:GPU:1", "/device:CPU:0"});
+  const std::string graph = folder.Write("all.pbtxt", GraphToText(collectives.graph()));
+  const auto nodes = [&](const std::string& by) {
+    return LanescopeJson({"place", graph, "--machine", SampleMachine("two-virtual-gpus"), "--fetch",
+                          "all-reduce/0", "--all-reduce", by, "--json"})["nodes"]
+        .dump();
+  };
+  EXPECT_NE(nodes("hierarchical"), nodes("ring"));
+  EXPECT_THAT(Lanescope({"run", graph, "--all-reduce", "star"}).errors, HasSubstr("hierarchical"));
+}
+
+// Law: while a message is under way devices compute what does not wait for it. A message of 400 ms reaches a
+// task that copies a tensor to its GPU, back and there again, for 100 ms each; at least the first of the
+// three kernels between begins and ends before the message does.
+TEST(Cluster, DevicesComputeWhileMessagesAreUnderWay) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string machine = folder.Write("machine.json", R"({"devices": [
+      {"name": "/job:w/task:0/CPU:0", "kind": "host"}, {"name": "/job:w/task:1/CPU:0", "kind": "host"},
+      {"name": "/job:w/task:1/GPU:0", "memory": "1GiB"}],
+    "links": [
+      {"between": ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "1GB/s", "latency": "400ms"},
+      {"between": ["/job:w/task:1/CPU:0", "/job:w/task:1/GPU:0"], "bandwidth": "1GB/s", "latency": "100ms"}
+    ]})");
+  GraphBuilder builder;
+  const auto negated = [&](const char* name, Endpoint of, const char* device) {
+    return builder.Op("Neg", name).Input(of).Device(device).Build();
+  };
+  const char *host = "/job:w/task:1/device:CPU:0", *gpu = "/job:w/task:1/device:GPU:0";
+  negated("arrives", builder.Const("sent", Tensor::Scalar(1.0f), "/job:w/task:0/device:CPU:0"), host);
+  const Endpoint own = builder.Const("own", Tensor::Scalar(1.0f), host);
+  negated("third", negated("second", negated("first", own, gpu), host), gpu);
+  const std::string graph = folder.Write("overlap.pbtxt", GraphToText(builder.graph()));
+  const std::string trace = folder.File("t.db");
+  const Ranks two = Mpirun(folder, fmt::format("--bind-to none -n 2 PROGRAM run {} --machine {} --trace {} "
+                                               "--target arrives --target third --steps 1 --warmup 0",
+                                               graph, machine, trace));
+  ASSERT_EQ(two.status, 0) << two.errors;
+  const auto kernels = [&](const std::string& which) {
+    return LanescopeJson({"query", trace,
+                          "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL k "
+                          "JOIN StringIds node ON node.id = k.demangledName "
+                          "JOIN CUPTI_ACTIVITY_KIND_MEMCPY c ON c.copyKind = 9 WHERE " +
+                              which,
+                          "--json"})["rows"][0][0]
+        .get<int>();
+  };
+  EXPECT_GE(kernels(R"(k.start > c.start AND k."end" < c."end" AND node.value <> 'arrives')"), 1);
+  EXPECT_EQ(kernels(R"(node.value = 'arrives' AND k.start >= c."end")"), 1);
 }
 
 // The first of the processes compares what all measured, and says it once; the trace has runs of both tasks.
