@@ -176,6 +176,7 @@ std::string SettingsText(const RunOptions& options, const study::Workload& workl
   std::string text = fmt::format("{} {} {} {} {}", options.run.warmup, options.run.steps,
                                  options.run.settings.seed.has_value() ? *options.run.settings.seed : 0,
                                  options.run.settings.seed.has_value(), options.timeout_ms);
+  text += " " + options.profile;
   for (const auto& [name, tensor] : MakeFeeds(workload.spec(), 0))
     text += fmt::format(" {} {} {}", name, DataTypeName(tensor.dtype()), tensor.shape().ToString());
   for (const auto* names : {&workload.spec().init, &workload.spec().fetches, &workload.spec().targets}) {
@@ -230,8 +231,8 @@ void RunGraph(RunOptions options) {
     roles = study::ShareRoles(ranks, false, options.trace);
   }
   study::Job job(roles.are_served() ? nullptr : ranks);
-  if (ranks != nullptr && capture.active())
-    Throw(Code::kUnimplemented, "--profile of several processes; record commands alone, or profile one");
+  if (roles.are_served() && capture.active())
+    Throw(Code::kUnimplemented, "--profile where others serve this process; record commands alone");
   const Machine machine = options.machine.Load();
   const study::Workload workload(options.graph, options.step.On(machine));
   std::vector<NodeId> order;

@@ -1,6 +1,7 @@
 #include "study/recorded_run.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include "exec/gpu_machine.h"
 #include "exec/serve/remote_tasks.h"
 #include "study/copy_ends.h"
+#include "study/job_activities.h"
 #include "study/oversubscription.h"
 #include "study/serving.h"
 #include "study/this_machine.h"
@@ -81,6 +83,7 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   if (options_.cancellation != nullptr) options_.cancellation->Check();
   step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
   if (writer_ != nullptr) BeginTrace();
+  BeginCapture();
   recorder_.reset(new Recorder(this));  // of a private base
 }
 
@@ -165,13 +168,34 @@ void RecordedRun::BeginTrace() {
   info.info = step_->info.get();
   run_id_ = writer_->BeginRun(info);
   trace_sink_ = writer_->Sink(run_id_);
+}
+
+// Of a job where one process cannot capture, none does.
+void RecordedRun::BeginCapture() {
   RunCapture* const capture = options_.capture;
   if (capture == nullptr || !exec::HasPhysicalGpus(machine_)) return;
-  if (!capture->problem().empty())
-    Tell(options_.note, "note: GPU activity is not captured: " + capture->problem());
-  if (!capture->active()) return;
-  capture->SendTo(writer_->Capture(run_id_));
+  if (!capture->active() && capture->problem().empty()) return;  // nobody has asked for it
+  const bool of_job = IsShared() && !IsServed();
+  if (writer_ == nullptr && !of_job) return;
+  const std::string problem = of_job ? CaptureProblemOfJob() : capture->problem();
+  if (!problem.empty()) {
+    if (writer_ != nullptr) Tell(options_.note, "note: GPU activity is not captured: " + problem);
+    return;
+  }
+  gathers_activities_ = of_job;
+  if (writer_ != nullptr) activity_sink_ = writer_->Capture(run_id_);
+  if (!of_job) capture->SendTo(activity_sink_);
   session_->Observe(capture->observer());
+}
+
+// One without a GPU has nothing to capture.
+std::string RecordedRun::CaptureProblemOfJob() const {
+  exec::Transport& ranks = *options_.job->transport();
+  const bool has_gpu = exec::HasPhysicalGpus(SeenByTask(machine_, ranks.rank()));
+  const std::vector<std::string> problems = ranks.Share(has_gpu ? options_.capture->problem() : "");
+  const auto first = std::ranges::find_if(problems, [](const std::string& text) { return !text.empty(); });
+  if (first == problems.end()) return "";
+  return ranks.NameOf(static_cast<int>(first - problems.begin())) + ": " + *first;
 }
 
 RecordedRun::~RecordedRun() {
@@ -194,6 +218,22 @@ void RecordedRun::GatherEvents() {
     return Deliver(JoinCopyEnds(all, {schedule().get()}));
   }
   Deliver(options_.job->Gather(std::exchange(not_gathered_, {}), *schedule(), *step_->share));
+  if (gathers_activities_) GatherActivities();
+}
+
+std::vector<traces::ActivityBatch> RecordedRun::TakeActivities() {
+  std::vector<traces::ActivityBatch> own = options_.capture->Take();
+  const auto rank = static_cast<size_t>(options_.job->transport()->rank());
+  for (traces::ActivityBatch& batch : own)
+    TranslateForFirst(*step_->share, options_.job->clocks()[rank].ahead_ns, &batch);
+  return own;
+}
+
+void RecordedRun::GatherActivities() {
+  const std::vector<std::string> all =
+      options_.job->transport()->Share(BytesOfBatches(static_cast<uint32_t>(getpid()), TakeActivities()));
+  if (activity_sink_ == nullptr) return;
+  for (traces::ActivityBatch& batch : BatchesOfRanks(all)) activity_sink_->Consume(std::move(batch));
 }
 
 void RecordedRun::Deliver(std::span<const Event> events) {
@@ -344,6 +384,10 @@ void RecordedRun::RunToEnd(int warmup_steps, int steps) {
     WarmUp(warmup_steps);
     if (options_.capture != nullptr) options_.capture->BeginRecording();
     RunSteps(steps);
+    if (gathers_activities_) {
+      options_.capture->Stop();
+      GatherActivities();
+    }
     AwaitOtherClients();
   } catch (const Error& error) {
     if (error.code() != Code::kCancelled || options_.cancellation == nullptr) {
@@ -366,7 +410,12 @@ void RecordedRun::Finish(const std::string& error) {
   if (options_.capture != nullptr) options_.capture->Stop();
   session_->Observe(nullptr);
   recorder_->Flush();
-  // Of a run that was cut short the others' events may never come.
+  // Of a run that was cut short the others' events and activities may never come.
+  if (gathers_activities_ && activity_sink_ != nullptr) {
+    for (traces::ActivityBatch& batch :
+         BatchesOfRanks({BytesOfBatches(static_cast<uint32_t>(getpid()), TakeActivities())}))
+      activity_sink_->Consume(std::move(batch));
+  }
   if (IsServed() || (IsShared() && options_.job->is_first()))
     Deliver(Job::Numbered(std::exchange(not_gathered_, {}), *step_->share));
   oversubscribed_ = IsOversubscribed(*schedule(), machine_, events_, options_.copy_cores);

@@ -128,6 +128,11 @@ class RecordedRun : private EventSink {
   bool IsShared() const { return IsServed() || (options_.job != nullptr && options_.job->is_shared()); }
   void GatherEvents();
   bool AwaitsValues() const;
+  void BeginCapture();
+  // Of the processes of a job, why one of them cannot capture; empty: all can.
+  std::string CaptureProblemOfJob() const;
+  std::vector<traces::ActivityBatch> TakeActivities();
+  void GatherActivities();
   void Initialize();
   void AwaitClient(int client, exec::Stage stage);
   void WarmUpAlone();
@@ -153,6 +158,8 @@ class RecordedRun : private EventSink {
   bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
   EventSink* trace_sink_ = nullptr;
+  bool gathers_activities_ = false;  // of a job that captures
+  traces::ActivitySink* activity_sink_ = nullptr;
   int run_id_ = 0;
   int64_t next_step_ = 0;
   bool finished_ = false;

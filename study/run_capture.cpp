@@ -27,6 +27,11 @@ void RunCapture::SendTo(traces::ActivitySink* sink) {
   for (traces::ActivityBatch& batch : std::exchange(held_, {})) sink_->Consume(std::move(batch));
 }
 
+std::vector<traces::ActivityBatch> RunCapture::Take() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(held_, {});
+}
+
 void RunCapture::BeginRecording() {
   if (session_ != nullptr) session_->KeepFrom(NowNs());
 }

@@ -33,6 +33,8 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   LaunchObserver* observer() { return active() ? this : nullptr; }
   // Rows go there, from the first one on.
   void SendTo(traces::ActivitySink* sink);
+  // What has come so far, where it goes to no sink.
+  std::vector<traces::ActivityBatch> Take();
   // Rows of work that begins before this call are left out.
   void BeginRecording();
   // Everything is with the sink. Idempotent.

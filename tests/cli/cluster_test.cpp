@@ -121,6 +121,34 @@ TEST(Cluster, TasksHaveTheGpusThatTheyShareOut) {
 }
 #endif
 
+#ifdef LANESCOPE_STUB_CUPTI
+// Laws: the trace of the first process has what all captured; where one cannot capture none does, and it is
+// named.
+TEST(Cluster, CapturesOfAllProcessesAreOneTrace) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  const auto process = [&](const std::string& cupti) {
+    return fmt::format("-n 1 env STUB_CUPTI_VERSION=130000 LANESCOPE_CUPTI='{}' ", cupti) +
+           WithGpus("x,y",
+                    fmt::format("run {} --steps 2 --cluster worker=localhost:2 --profile full --trace {} "
+                                "--timeout 60000",
+                                Sample("mirrored_two"), trace));
+  };
+  const Ranks both = Mpirun(folder, process(LANESCOPE_STUB_CUPTI) + " : " + process(LANESCOPE_STUB_CUPTI));
+  ASSERT_EQ(both.status, 0) << both.errors;
+  EXPECT_EQ(both.errors.find("not captured"), std::string::npos) << both.errors;
+  const Ranks one = Mpirun(folder, process(LANESCOPE_STUB_CUPTI) + " : " + process("/nonexistent"));
+  ASSERT_EQ(one.status, 0) << one.errors;
+  EXPECT_THAT(one.errors, HasSubstr("note: GPU activity is not captured: rank 1 on "));
+  const json clocks = LanescopeJson(
+      {"query", trace,
+       "SELECT runId, COUNT(DISTINCT globalPid) FROM LANESCOPE_CLOCK GROUP BY runId ORDER BY runId",
+       "--json"});
+  EXPECT_EQ(clocks["rows"], json::parse("[[1, 2]]")) << "of both processes of the first run";
+}
+#endif
+
 // Law: tensors of fewer bits between tasks are the same bits whoever plays the tasks, and others than
 // float32's.
 TEST(Cluster, FormatsBetweenTasksAreOfTheStep) {

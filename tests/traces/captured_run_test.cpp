@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <map>
+
+#include "core/machine/cluster_tasks.h"
 #include "core/record/recorder.h"
 #include "tests/traces/sample_run.h"
 #include "traces/read/trace_reader.h"
@@ -82,6 +85,36 @@ TEST_F(CapturedRunTest, KernelsBelongToTheirCommands) {
     EXPECT_TRUE(launch.command != 2 || launch.stream == 1);
     EXPECT_TRUE(launch.command != -1 || launch.stream == 13);
   }
+}
+
+// Each task calls its first GPU 0; in a run of several processes they are told apart.
+TEST(CapturedJobTest, GpusOfTasksAreToldApart) {
+  Machine each = VirtualMachine(1, 1);
+  each.devices[DeviceId(1)].kind = DeviceKind::kCuda;
+  each.devices[DeviceId(1)].physical = 0;
+  const Machine machine = MachineOfTasks(each, ParseClusterTasks("worker=a,b"));
+  ScratchFile file;
+  TraceWriter writer(file.path());
+  RunInfo info;
+  info.machine = &machine;
+  const int run = writer.BeginRun(info);
+  ActivityBatch batch;
+  batch.pid = static_cast<uint32_t>(getpid());
+  for (const int task : {1, 0}) {
+    KernelRow& row = batch.kernels.emplace_back();
+    row.start = NowNs();
+    row.end = row.start + 10;
+    row.device = GpuOfTask(task, 0);
+  }
+  writer.Capture(run)->Consume(batch);
+  writer.EndRun(run, {});
+  writer.Close();
+  const TraceRun read = TraceReader(file.path()).ReadRun(run);
+  std::map<int, std::string> names;
+  for (const TraceDevice& device : read.devices) names[device.id] = device.name;
+  ASSERT_EQ(read.launches.size(), 2u);
+  EXPECT_THAT(names[read.launches[0].device], testing::HasSubstr("task:1"));
+  EXPECT_THAT(names[read.launches[1].device], testing::HasSubstr("task:0"));
 }
 
 // Memory over time follows the captured kernels, as it follows the executor's events: in use from the start

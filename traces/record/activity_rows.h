@@ -19,6 +19,13 @@ using TextId = uint32_t;
 // Stands for "not known" where 0 would mean something.
 inline constexpr uint32_t kNoId = 0xffffffff;
 
+// Rows name a GPU by its ordinal in their process. Where a run has several processes, each a task of the
+// machine, this tells their GPUs apart; those of the first task keep their ordinals.
+inline constexpr uint32_t kMostGpusOfTask = 1024;
+inline constexpr uint32_t GpuOfTask(int task, uint32_t ordinal) {
+  return static_cast<uint32_t>(task) * kMostGpusOfTask + ordinal;
+}
+
 struct KernelRow {
   int64_t start = 0, end = 0;
   uint64_t graph_node = 0;  // 0: no CUDA graph

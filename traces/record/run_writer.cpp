@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/base/statistics.h"
+#include "core/machine/tasks.h"
 #include "core/record/recorder.h"
 #include "traces/record/trace_writer.h"
 
@@ -156,10 +157,12 @@ bool RunWriter::IsCaptured(const CommandInfo& command) const {
 // command claims; GPUs that the machine does not use get numbers of their own.
 std::vector<int> RunWriter::NumbersOfGpus() const {
   std::vector<int> numbers;
+  const MachineTasks tasks = TasksOf(*info_.machine);
   for (const DeviceId gpu : info_.machine->Gpus()) {
     const DeviceSpec& device = info_.machine->device(gpu);
     if (!device.is_hardware() || device.physical < 0) continue;
-    const auto physical = static_cast<size_t>(device.physical);
+    const auto physical =
+        static_cast<size_t>(GpuOfTask(tasks.task_of[gpu], static_cast<uint32_t>(device.physical)));
     if (physical >= numbers.size()) numbers.resize(physical + 1, -1);
     if (numbers[physical] < 0) numbers[physical] = devices_[gpu];
   }
