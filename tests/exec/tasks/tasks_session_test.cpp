@@ -145,7 +145,8 @@ TEST(TasksSession, LargeTensorsAreSeveralMessages) {
     PlaceOn(&placement, builder.graph(), "again", TasksOf(machine).hosts[0]);
     const auto run = [&](const JobOptions& job) {
       Session session(builder.graph(), placement, machine, In(job));
-      return session.Run({{{"numbers", values}}, {"negated", "texts", "again"}, {}}).fetches;
+      return session.Run({{{"numbers", values}}, {"negated", "texts", "again"}, {}}, {20'000'000'000})
+          .fetches;
     };
     const std::vector<Tensor> found = FetchesOfTasks(machine, run, 250);
     const std::vector<Tensor> expected = run({});
@@ -168,7 +169,7 @@ TEST(TasksSession, CollectivesOfTasks) {
   const Placement placement = PlaceGraph(graph, machine, {});
   const auto run = [&](const JobOptions& job) {
     Session session(graph, placement, machine, In(job));
-    return session.Run({{}, collectives.fetches(), {}}).fetches;
+    return session.Run({{}, collectives.fetches(), {}}, {20'000'000'000}).fetches;
   };
   ExpectSame(run({}), FetchesOfTasks(machine, run), "collectives");
 }
