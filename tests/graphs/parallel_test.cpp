@@ -204,7 +204,8 @@ TEST(AverageGradients, TowersHaveToAgree) {
 }
 
 TEST(Mirrored, ReplicasStayEqualAndLearnWhatOneDeviceLearns) {
-  for (const AllReduceBy by : {AllReduceBy::kRing, AllReduceBy::kTree, AllReduceBy::kOneDevice}) {
+  for (const AllReduceBy by :
+       {AllReduceBy::kRing, AllReduceBy::kTree, AllReduceBy::kOneDevice, AllReduceBy::kHierarchical}) {
     Scope s;
     const Batch batch = MakeBatch(s, 8);
     Mirrored mirrored(s, Gpus(2), by);
