@@ -177,6 +177,7 @@ CollectiveCost::Step CollectiveCost::MessageOf(DeviceId from, DeviceId to, int64
   const double bandwidth = (route.bandwidth > 0 ? route.bandwidth : kAssumedBandwidth) * 1e-9;
   message.bytes = std::min(static_cast<double>(bytes), moving_ns * bandwidth);
   message.limit = std::min(bandwidth, message.bytes / std::max(moving_ns, 1e-9));
+  if (message.bytes <= kNoBytes) message.ns = static_cast<double>(alone_ns);
   return message;
 }
 

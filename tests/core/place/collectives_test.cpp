@@ -85,6 +85,15 @@ TEST(CollectiveCost, WorkTakesTheMemorysTime) {
   EXPECT_EQ(AllReduceNs(machine, CollectiveBy::kOneDevice, 3000), 2 * (kLatencyNs + 3000) + 70 + 3000);
 }
 
+// Law: a message alone takes its time by the link's table, faster or slower than the link's bandwidth, and
+// without bytes, too.
+TEST(CollectiveCost, TablesOfLinksDecide) {
+  Machine machine = Hosts("a:2");
+  machine.links[0].table = {{100, 9000}, {200, 9010}, {1000, 50'000}};
+  for (const auto& [bytes, ns] : {std::pair{0, 9000}, {100, 9000}, {200, 9010}, {1000, 50'000}})
+    EXPECT_EQ(AllReduceNs(machine, CollectiveBy::kOneDevice, bytes), 2 * ns) << bytes;
+}
+
 std::vector<std::string> NamesOf(const Machine& machine) {
   std::vector<std::string> names;
   for (const DeviceSpec& device : machine.devices) names.push_back(device.name);
