@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/error.h"
