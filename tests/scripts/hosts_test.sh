@@ -74,8 +74,11 @@ launch() {  # launch NAME ARGUMENT...
 
 # Law: two hosts fetch the bits of one process that plays both, and what both did stands in one trace by one clock.
 cluster=ps=node1:1,worker=node2:1
-run=(run "$graph" --cluster "$cluster" --machine "$sources/samples/machines/two-virtual-gpus.json" --strategy tower-split
-     --warmup 1 --json)
+cat > "$work/gpu.json" << 'MACHINE'
+{"devices": [{"name": "CPU:0", "kind": "host", "workers": 1}, {"name": "GPU:0", "kind": "virtual", "memory": "2GiB", "workers": 1}],
+ "links": [{"between": ["CPU:0", "GPU:0"], "bandwidth": "8GB/s", "latency": "60us"}]}
+MACHINE
+run=(run "$graph" --cluster "$cluster" --machine "$work/gpu.json" --strategy tower-split --warmup 1 --json)
 launch two -host node1:1,node2:1 "$program" "${run[@]}" --steps 2 --trace "$work/two.db" || fail "a run on two hosts"
 "$program" "${run[@]}" --steps 2 > "$work/one" 2> "$work/one.err" || fail "the same in one process"
 python3 - "$work" "${#ahead[@]}" $seconds_ahead << 'CHECK' || fail "what two hosts fetch and record"
@@ -98,6 +101,9 @@ for kind in 'KERNEL', 'MEMCPY':
     JOIN LANESCOPE_STEP s ON s.runId = (a.globalPid >> 48) AND s.step = a.step''').fetchone()
   assert events > 0 and outside == 0, (kind, devices, events, outside)
   assert kind == 'MEMCPY' or devices >= 2, devices
+between, = trace.execute('''SELECT COUNT(*) FROM LANESCOPE_COMMAND c JOIN LANESCOPE_DEVICE s ON s.deviceId = c.src
+  JOIN LANESCOPE_DEVICE d ON d.deviceId = c.dst WHERE c.kind = 'copy' AND (s.name LIKE '%:ps/%') <> (d.name LIKE '%:ps/%')''').fetchone()
+assert between > 0, 'no tensor goes from host to host'
 CHECK
 
 # Law: each host measures what it has; a measured network is the cable, neither faster nor half as fast.
@@ -114,6 +120,28 @@ assert 0.5 * float(sys.argv[2]) <= measured <= 1.05 * float(sys.argv[2]), measur
 said = open(f'{sys.argv[1]}/devices').read()
 assert re.findall(r'Measured by (rank \d on node\d), one worker', said) == ['rank 0 on node1', 'rank 1 on node2'], said
 assert all('peak' in device and 'memory_bandwidth' in device for device in machine['devices']), machine
+CHECK
+
+# Law: a step that the cable decides is predicted from that network and a run on one of the hosts. The hosts have no GPUs,
+# so that messages take what they take: it is the placement by towers, on processors. With HOSTS_STEPS=N in the environment
+# more steps are measured, and what is printed says more.
+"$program" place "$graph" --cluster "$cluster" --machine "$work/gpu.json" --strategy tower-split -o "$work/towers.json" \
+  > "$work/place.err" 2>&1 || fail "a placement by towers"
+sed -i s/GPU:0/CPU:0/ "$work/towers.json"
+step=("$graph" --machine "$work/measured.json" --json)
+launch single -host node1:1,node2:1 "$program" run "${step[@]}" --strategy single --steps 8 --warmup 2 --trace "$work/single.db" ||
+  fail "a run to calibrate on"
+launch towers -host node1:1,node2:1 "$program" run "${step[@]}" --strategy "@$work/towers.json" --steps "${HOSTS_STEPS:-2}" \
+  --warmup 1 || fail "a run by towers"
+"$program" calibrate "$work/single.db" -o "$work/cost.json" > "$work/calibrate.err" 2>&1 || fail "a calibration"
+"$program" simulate "${step[@]}" --strategy "@$work/towers.json" --cost "$work/cost.json" > "$work/predicted" 2> "$work/predict.err" ||
+  fail "a prediction"
+python3 - "$work" << 'CHECK' || fail "what is predicted of a step that the cable decides"
+import json, sys
+measured, predicted = (json.loads(open(f'{sys.argv[1]}/{name}').read().splitlines()[-1])['step_ns'] for name in ('towers', 'predicted'))
+off = predicted['value'] / measured['median'] - 1
+print(f'a step of {measured["median"] / 1e6:.0f} ms between the hosts is predicted {100 * off:+.1f}% off')
+assert abs(off) < 0.25, (measured, predicted)
 CHECK
 
 in_time() {  # in_time SECONDS COMMAND...: until the command succeeds
