@@ -121,6 +121,9 @@ class Partitioner {
       const CommandId producer = value.exists() ? draft_.producer[value] : CommandId();
       if (producer.exists() && draft_.command(producer).kind == CommandKind::kCopy) {
         after_.push_back(producer);
+        // A copy of a constant waits for nothing.
+        const NodeId source = node.inputs[i].node;
+        if (draft_.IsNeeded(source) && draft_.op(source).op_class == OpClass::kConst) AwaitNode(source);
       } else if (!draft_.IsFed(node.inputs[i])) {
         AwaitNode(node.inputs[i].node);
       }
@@ -143,6 +146,11 @@ class Partitioner {
     }
     constant.shape = constant.value->shape();
     places_.SetBase({id, 0}, places_.NewConstant({id, 0}, host ? HostOf(device) : device, constant));
+    // It is there from the start, but who reads it waits for what it waits for: TensorFlow orders the
+    // increment of a global step after the updates so.
+    inputs_.clear();
+    FindDependencies(draft_.node(id));
+    completion_.Set(id, after_);
   }
 
   void AddState(NodeId id, bool variable, DeviceId device) {

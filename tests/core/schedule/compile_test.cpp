@@ -186,6 +186,31 @@ TEST(Compile, OrdersReadersBeforeTheUpdate) {
   EXPECT_TRUE(Precedes(schedule, update, LaunchOf(graph, schedule, "new")));
 }
 
+// Law: who reads a constant waits for what the constant waits for, on its own device and on others.
+TEST(Compile, ReadersOfAConstantWaitForItsControlInputs) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{8});
+  const Endpoint first = builder.Op("Exp", "first").Input(x).Build();
+  const Endpoint late = builder.Op("Const", "late")
+                            .Attr("dtype", DataType::kFloat)
+                            .Attr("value", Tensor::FromValues<float>(Shape{8}, std::vector<float>(8, 1.0f)))
+                            .ControlInput(first.node)
+                            .Build();
+  const Endpoint here = builder.Op("Neg", "here").Input(late).Build();
+  const Endpoint there = builder.Op("Square", "there").Input(late).Build();
+  const Graph& graph = builder.graph();
+  CompileRequest request = RequestFor(graph, {"here", "there"}, {"first"});
+  request.feeds.push_back({x, Floats(Shape{8})});
+  Placement placement = Everywhere(graph, Gpu(0));
+  placement.device[there.node] = Gpu(1);
+  const Schedule schedule = CompileChecked(graph, request, placement, TwoGpus());
+  for (const Endpoint reader : {here, there}) {
+    const CommandId launch = LaunchOf(graph, schedule, graph.node(reader.node).name);
+    ASSERT_TRUE(launch.exists());
+    EXPECT_TRUE(Precedes(schedule, LaunchOf(graph, schedule, "first"), launch));
+  }
+}
+
 // Law: a resource variable's read keeps its value: where a user must wait for an update that the read
 // precedes, it reads a copy.
 TEST(Compile, SnapshotsAReadThatOutlivesAnUpdate) {
