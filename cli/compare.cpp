@@ -103,7 +103,7 @@ void Report(const CompareOptions& options, const study::Comparison& comparison) 
 
 void CompareRows(const CompareOptions& options) {
   study::Job job(study::WorldTransport());
-  const Machine machine = options.machine.Load();
+  const Machine machine = job.JoinGpus(options.machine.Load(), NoteLine);
   const auto log = [&](const std::string& lines) { options.as_json ? PrintNotes(lines) : PrintText(lines); };
   study::ComparisonRequest request = RequestOf(options, machine);
   request.job = &job;

@@ -233,7 +233,7 @@ void RunGraph(RunOptions options) {
   study::Job job(roles.are_served() ? nullptr : ranks);
   if (roles.are_served() && capture.active())
     Throw(Code::kUnimplemented, "--profile where others serve this process; record commands alone");
-  const Machine machine = options.machine.Load();
+  const Machine machine = job.JoinGpus(options.machine.Load(), NoteLine);
   const study::Workload workload(options.graph, options.step.On(machine));
   std::vector<NodeId> order;
   PlaceOptions place = options.place;

@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
+#include "exec/joined_gpus.h"
 #include "exec/serve/task_server.h"
 #include "study/mpi.h"
 #include "study/serving.h"
@@ -36,7 +37,8 @@ void Serve(const ServeOptions& options) {
         "2 lanescope run G --machine M`");
   }
   const study::Roles roles = study::ShareRoles(ranks, true, "");
-  const Machine machine = options.machine.Load();
+  // Tasks that are served send to each other through their hosts.
+  const Machine machine = exec::JoinGpus(options.machine.Load(), nullptr).machine;
   study::RequireTasks(machine, ranks);
   const study::Cancellation::Watch in_order(&Interruption());
   exec::TaskServer server(machine, {ranks, roles.clients, LANESCOPE_VERSION, options.devices});

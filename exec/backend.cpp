@@ -20,14 +20,6 @@ Registry& TheRegistry() {
   return *registry;
 }
 
-// Null: the device is made of host memory, or of nothing.
-Backend* BackendOf(const DeviceSpec& spec) {
-  const auto backends = Backends();
-  const auto found = std::find_if(backends.begin(), backends.end(),
-                                  [&](const Backend* backend) { return backend->Serves(spec); });
-  return found != backends.end() ? *found : nullptr;
-}
-
 // Of all GPUs of the machine that run something.
 Backend* OneBackend(const Machine& machine) {
   const DeviceSpec* first = nullptr;
@@ -51,6 +43,13 @@ std::vector<Backend*> Backends() {
   Registry& registry = TheRegistry();
   const std::lock_guard<std::mutex> lock(registry.mutex);
   return {registry.backends.rbegin(), registry.backends.rend()};
+}
+
+Backend* BackendOf(const DeviceSpec& spec) {
+  const auto backends = Backends();
+  const auto found = std::find_if(backends.begin(), backends.end(),
+                                  [&](const Backend* backend) { return backend->Serves(spec); });
+  return found != backends.end() ? *found : nullptr;
 }
 
 BackendRegistration::BackendRegistration(Backend* backend) : backend_(backend) {

@@ -39,6 +39,12 @@ class Backend {
   virtual std::vector<int> UsableGpus(std::vector<std::string>* notes) = 0;
   virtual std::string IdOf(int ordinal) = 0;
   virtual Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) = 0;
+  // What its GPUs send to those of other processes with (exec/peer_channel.h), where these say the same:
+  // "NCCL 2.28.9". Empty with the reason in one line.
+  virtual std::string PeerLibrary(std::string* reason) {
+    *reason = "its devices do not send to those of other processes";
+    return "";
+  }
 };
 
 // Those that the build has found (exec/CMakeLists.txt).
@@ -60,6 +66,8 @@ class BackendRegistration {
 
 // Whether collectives of the machine's GPUs can be joint launches here: those of hardware have what it takes.
 bool HasJointLaunches(const Machine& machine);
+// What serves the device; null: it is made of host memory, or of nothing.
+Backend* BackendOf(const DeviceSpec& spec);
 // Every device of the machine; null for modelled ones, which may stand there unused. Throws
 // InvalidArgument when GPUs of several sorts are among them, and what the backend throws.
 IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine, const DeviceOptions& options);

@@ -1,6 +1,7 @@
 #include "exec/issue_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/base/error.h"
@@ -30,13 +31,9 @@ std::vector<std::pair<CommandId, CommandId>> AllEdges(const Schedule& schedule) 
 // commands of one level depend on others of lower levels only, and others depend on recordable ones of their
 // level or lower: so each level's recordable commands can be one unit without a cycle. That holds for the
 // parts of a joint launch too, since all have the level of the highest.
-// Messages to and from other processes have no lower level than those before them. So what a message waits
-// for, the units of its level and lower ones, waits for earlier messages only, and as all processes have them
-// in one order, none waits for another in a circle.
 IdVector<CommandId, int> Levels(const Schedule& schedule,
                                 const std::vector<std::pair<CommandId, CommandId>>& edges,
                                 const IdVector<CommandId, char>& recordable,
-                                const IdVector<QueueId, char>& is_network,
                                 const std::vector<std::vector<CommandId>>& joint) {
   IdVector<CommandId, int> level(schedule.commands.size(), 0);
   // Commands are in an order that respects all dependencies: edges sorted by their end are relaxed in it.
@@ -45,14 +42,9 @@ IdVector<CommandId, int> Levels(const Schedule& schedule,
   for (const auto& [before, after] : edges) by_end.emplace_back(after, before);
   std::sort(by_end.begin(), by_end.end());
   for (bool changed = true; changed;) {
-    int of_messages = 0;  // the highest so far
-    auto edge = by_end.begin();
-    for (const CommandId c : level.ids()) {
-      for (; edge != by_end.end() && edge->first == c; ++edge) {
-        const int step = !recordable[edge->second] && recordable[c] ? 1 : 0;
-        level[c] = std::max(level[c], level[edge->second] + step);
-      }
-      if (is_network[schedule.commands[c].queue]) of_messages = level[c] = std::max(level[c], of_messages);
+    for (const auto& [after, before] : by_end) {
+      const int step = !recordable[before] && recordable[after] ? 1 : 0;
+      level[after] = std::max(level[after], level[before] + step);
     }
     changed = false;
     for (const auto& parts : joint) {
@@ -68,17 +60,15 @@ IdVector<CommandId, int> Levels(const Schedule& schedule,
 }
 
 void MakeSegments(const Schedule& schedule, const std::vector<std::pair<CommandId, CommandId>>& edges,
-                  const IdVector<CommandId, char>& recordable, const IdVector<QueueId, char>& is_network,
-                  int min_segment, IssuePlan* plan) {
-  const IdVector<CommandId, int> level = Levels(schedule, edges, recordable, is_network, plan->joint);
-  std::vector<std::vector<CommandId>> by_level;
+                  const IdVector<CommandId, char>& recordable, int min_segment,
+                  const IdVector<CommandId, int>& phase, IssuePlan* plan) {
+  const IdVector<CommandId, int> level = Levels(schedule, edges, recordable, plan->joint);
+  std::map<std::pair<int, int>, std::vector<CommandId>> by_level;  // of each phase
   for (const CommandId c : level.ids()) {
-    if (!recordable[c]) continue;
-    if (by_level.size() <= At(level[c])) by_level.resize(At(level[c]) + 1);
-    by_level[At(level[c])].push_back(c);
+    if (recordable[c]) by_level[{phase.empty() ? 0 : phase[c], level[c]}].push_back(c);
   }
   plan->segment_of.assign(level.size(), -1);
-  for (auto& commands : by_level) {
+  for (auto& [key, commands] : by_level) {
     const auto work = std::count_if(commands.begin(), commands.end(),
                                     [&](CommandId c) { return schedule.commands[c].is_work(); });
     if (work < min_segment) continue;
@@ -102,7 +92,7 @@ IssuePlan PlanByQueue(const Schedule& schedule) {
 
 IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
                          const IdVector<CommandId, char>& recordable, int min_segment,
-                         std::vector<std::vector<CommandId>> joint) {
+                         std::vector<std::vector<CommandId>> joint, const IdVector<CommandId, int>& phase) {
   IssuePlan plan;
   plan.joint = std::move(joint);
   if (!plan.joint.empty()) plan.joint_of.assign(schedule.commands.size(), -1);
@@ -113,17 +103,14 @@ IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>&
   const int groups = 1 + *std::max_element(stream_group.begin(), stream_group.end());
   plan.queues.resize(At(groups));
   auto orders = QueueOrders(schedule);
-  IdVector<QueueId, char> is_network;
   for (const QueueId q : schedule.queues.ids()) {
-    // Copies of a host are messages.
-    is_network.Add(stream_group[q] < 0 && schedule.queues[q].kind != QueueKind::kCompute);
     issue_queue_of[q] = stream_group[q];
     if (stream_group[q] >= 0) continue;
     issue_queue_of[q] = static_cast<int>(plan.queues.size());
     plan.queues.push_back({schedule.queues[q].in_order, std::move(orders[q]), schedule.queues[q].workers});
   }
   const auto edges = AllEdges(schedule);
-  MakeSegments(schedule, edges, recordable, is_network, min_segment, &plan);
+  MakeSegments(schedule, edges, recordable, min_segment, phase, &plan);
 
   const size_t count = schedule.commands.size();
   const auto unit = [&](CommandId command) {

@@ -40,12 +40,13 @@ IssuePlan PlanByQueue(const Schedule& schedule);
 // `stream_group`: by queue, the number (from 0) of the device whose streams it is one of, -1 for queues of
 // host memory devices. The order inside a stream queue becomes explicit dependencies, so that one thread can
 // issue all queues of a device as commands become ready. `recordable`: whether the command may be part of
-// a segment. A segment is a maximal set of recordable commands between the same others, and between messages
-// (copies of a host) so that processes do not wait for each other in a circle; one of fewer than
+// a segment. A segment is a maximal set of recordable commands between the same others; one of fewer than
 // `min_segment` launches and copies is left as single commands. `joint`: commands that are one unit, none of
-// them recordable, each group directly behind each other on its queues but for events.
+// them recordable, each group directly behind each other on its queues but for events. `phase`: of one task's
+// share, TaskShare::phase, and a segment's commands are of one; else empty.
 IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>& stream_group,
                          const IdVector<CommandId, char>& recordable, int min_segment,
-                         std::vector<std::vector<CommandId>> joint = {});
+                         std::vector<std::vector<CommandId>> joint = {},
+                         const IdVector<CommandId, int>& phase = {});
 
 }  // namespace lanescope::exec

@@ -42,18 +42,18 @@ void CopyStrings(const TensorRef& from, const TensorRef& to) {
 LoadedSchedule::LoadedSchedule(const Graph& graph, const Machine& machine,
                                std::shared_ptr<const Schedule> schedule,
                                const IdVector<DeviceId, std::unique_ptr<Device>>& devices,
-                               SessionState* state, bool record_graphs)
+                               SessionState* state, bool record_graphs, const TaskShare* share)
     : graph_(graph),
       schedule_(std::move(schedule)),
       roles_(graph_, *schedule_, devices, machine),
       commands_(LoadCommands(graph_, machine, *schedule_, roles_, devices, state)),
       constants_(*schedule_, devices),
       operands_(*schedule_, *state, constants_, &commands_) {
-  LoadStreams(devices, record_graphs);
+  LoadStreams(devices, record_graphs, share);
 }
 
 void LoadedSchedule::LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device>>& devices,
-                                 bool record_graphs) {
+                                 bool record_graphs, const TaskShare* share) {
   IdVector<CommandId, StreamCommand> commands;
   bool any = false;
   for (const CommandId c : commands_.ids()) {
@@ -69,7 +69,8 @@ void LoadedSchedule::LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device
   for (const auto& device : devices) with_streams.Add(device != nullptr ? device->streams() : nullptr);
   CommandRunner* const runner = this;
   program_ = std::make_unique<StreamProgram>(*schedule_, with_streams, std::move(commands), runner,
-                                             record_graphs, JointLaunches());
+                                             record_graphs, JointLaunches(),
+                                             share != nullptr ? share->phase : IdVector<CommandId, int>());
 }
 
 // Commands are in the order of the schedule, which is not that of the ranks.
@@ -181,17 +182,16 @@ CopyOperands LoadedSchedule::PrepareCopy(CommandId number) {
 }
 
 void LoadedSchedule::Connect(std::shared_ptr<const TaskShare> share, Transport* transport,
-                             const Machine* emulated) {
+                             const Machine* emulated, const PeerConnections* connections) {
   for (const CommandId c : share->ends.ids()) {
     if (share->ends[c].peer >= 0) messages_queue_ = plan().queue_of[c];
   }
-  messages_ = std::make_unique<MessageProgress>(this, std::move(share), transport, emulated);
+  messages_ = std::make_unique<MessageProgress>(this, std::move(share), transport, emulated, connections);
 }
 
 MessageMemory LoadedSchedule::MemoryOfMessage(CommandId number, bool sent) {
   LoadedCommand& loaded = commands_[number];
   if (sent) {
-    if (program_ != nullptr) program_->Await(number);
     CheckInitialized(loaded);
     if (loaded.dynamic) operands_.TakeShapes(number);
   }

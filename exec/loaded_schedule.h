@@ -32,10 +32,10 @@ struct MessageMemory {
 class LoadedSchedule : private CommandRunner {
  public:
   // Throws what LoadCommands throws. `record_graphs`: whether static parts on devices with streams are
-  // recorded and replayed.
+  // recorded and replayed. `share`: of one task, which the schedule is; null: of no one's.
   LoadedSchedule(const Graph& graph, const Machine& machine, std::shared_ptr<const Schedule> schedule,
                  const IdVector<DeviceId, std::unique_ptr<Device>>& devices, SessionState* state,
-                 bool record_graphs = true);
+                 bool record_graphs = true, const TaskShare* share = nullptr);
 
   const Schedule& schedule() const { return *schedule_; }
   // What the executor's threads hand out. RunCommand takes its units.
@@ -43,13 +43,17 @@ class LoadedSchedule : private CommandRunner {
   // The part of the schedule that runs on streams; null where nothing does.
   StreamProgram* program() { return program_.get(); }
   // Of one task's share: who sends and receives for it, which must outlive it. `emulated`: the machine whose
-  // links the messages take the time of; null: those of the transport.
-  void Connect(std::shared_ptr<const TaskShare> share, Transport* transport, const Machine* emulated);
+  // links the messages take the time of; null: those of the transport. `connections`: of GPUs; may be null.
+  void Connect(std::shared_ptr<const TaskShare> share, Transport* transport, const Machine* emulated,
+               const PeerConnections* connections);
   // Null where it has not been connected.
   MessageProgress* messages() { return messages_.get(); }
   // The issue queue of their ends; -1: none.
   int messages_queue() const { return messages_queue_; }
-  // Of a copy to (`sent`) or from another task. Throws FailedPrecondition for a variable without a value.
+  // Whether all that streams do before a command that runs on the host is complete.
+  bool MayBegin(CommandId command) { return program_ == nullptr || program_->MayBegin(command); }
+  // Of a copy to (`sent`) or from another task that may begin. Throws FailedPrecondition for a variable
+  // without a value.
   MessageMemory MemoryOfMessage(CommandId command, bool sent);
   // The tensor that comes has this shape. Throws DataLoss if its memory is too small for that.
   MessageMemory ShapeMessage(CommandId command, const Shape& shape);
@@ -80,7 +84,8 @@ class LoadedSchedule : private CommandRunner {
   JointOperands PreparePart(CommandId command) override;
   std::vector<JointLaunch> JointLaunches() const;
   std::string Describe(CommandId command) const override;
-  void LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device>>& devices, bool record_graphs);
+  void LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device>>& devices, bool record_graphs,
+                   const TaskShare* share);
 
   const Graph& graph_;
   const std::shared_ptr<const Schedule> schedule_;

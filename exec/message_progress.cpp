@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "exec/loaded_schedule.h"
+#include "exec/peer_connections.h"
 
 namespace lanescope::exec {
 namespace {
@@ -44,8 +45,14 @@ void Unflatten(const std::vector<char>& text, const TensorRef& tensor) {
 }  // namespace
 
 MessageProgress::MessageProgress(LoadedSchedule* loaded, std::shared_ptr<const TaskShare> share,
-                                 Transport* transport, const Machine* emulated)
-    : loaded_(*loaded), share_(std::move(share)), transport_(*transport) {
+                                 Transport* transport, const Machine* emulated,
+                                 const PeerConnections* connections)
+    : loaded_(*loaded),
+      share_(std::move(share)),
+      transport_(*transport),
+      connections_(connections),
+      turns_(transport),
+      transfers_(&turns_) {
   if (emulated != nullptr) flows_.emplace(*emulated);
 }
 
@@ -53,27 +60,36 @@ MessageProgress::~MessageProgress() { Abandon(); }
 
 void MessageProgress::Start(CommandId command) {
   const MessageEnd& end = share_->ends[command];
-  std::list<Message> made(1);
-  Message& message = made.front();
+  Message& message = messages_.emplace_back();
   message.command = command;
   message.is_send = end.is_send;
   message.peer = end.peer;
   message.tag = first_tag_ + end.message;
-  message.start_ns = NowNs();
   message.is_signal = loaded_.schedule().commands[command].kind != CommandKind::kCopy;
-  if (!message.is_signal) {
-    const MessageMemory memory = loaded_.MemoryOfMessage(command, end.is_send);
-    message.has_header = memory.is_dynamic || memory.tensor.dtype == DataType::kString;
-    message.is_paced = flows_.has_value() && memory.route != nullptr;
-    message.is_small = message.is_paced && !message.has_header && memory.bytes <= kInOnePiece;
-    if (message.is_paced) message.route = *memory.route;
-    message.data = static_cast<char*>(memory.tensor.data);
-    message.bytes = memory.bytes;
-    if (message.is_send) MakeContent(&message);
-  }
-  messages_.splice(messages_.end(), made);
-  if (message.is_paced) ExchangeReady(&message);
-  message.has_header ? SendOrReceiveHeader(&message) : SendOrReceiveContent(&message);
+  if (loaded_.MayBegin(command)) Begin(&message);
+}
+
+void MessageProgress::Begin(Message* message) {
+  message->has_begun = true;
+  message->start_ns = NowNs();
+  if (!message->is_signal) FindMemory(message);
+  if (message->is_paced) ExchangeReady(message);
+  message->has_header ? SendOrReceiveHeader(message) : SendOrReceiveContent(message);
+}
+
+void MessageProgress::FindMemory(Message* message) {
+  const Command& command = loaded_.schedule().commands[message->command];
+  const MessageMemory memory = loaded_.MemoryOfMessage(message->command, message->is_send);
+  if (connections_ != nullptr)
+    message->channel = connections_->Between(loaded_.schedule().CopySource(command),
+                                             loaded_.schedule().CopyDestination(command));
+  message->has_header = memory.is_dynamic || memory.tensor.dtype == DataType::kString;
+  message->is_paced = flows_.has_value() && memory.route != nullptr && message->channel == nullptr;
+  message->is_small = message->is_paced && !message->has_header && memory.bytes <= kInOnePiece;
+  if (message->is_paced) message->route = *memory.route;
+  message->data = static_cast<char*>(memory.tensor.data);
+  message->bytes = memory.bytes;
+  if (message->is_send) MakeContent(message);
 }
 
 // Of a message that is sent: header and bytes.
@@ -114,7 +130,10 @@ void MessageProgress::SendOrReceiveHeader(Message* message) {
 
 void MessageProgress::SendOrReceiveContent(Message* message) {
   message->is_in_header = false;
-  if (message->is_small && message->is_send) {
+  if (message->channel != nullptr && message->bytes > 0) {
+    message->transfer = transfers_.Begin(message->channel, message->is_send, transport_.rank(), message->peer,
+                                         message->tag, message->data, message->bytes);
+  } else if (message->is_small && message->is_send) {
     transport_.Post(message->peer, message->tag, message->data, message->bytes);
     transport_.Nudge(message->peer);
   } else if (message->is_small) {
@@ -152,6 +171,15 @@ void MessageProgress::TestTickets() {
     std::erase_if(message.tickets, is_done);
     if (is_done(message.ready)) message.ready = 0;
     if (is_done(message.through)) message.through = 0;
+  }
+}
+
+void MessageProgress::TestTransfers() {
+  through_.clear();
+  turns_.Poll();
+  transfers_.Poll(&through_);
+  for (Message& message : messages_) {
+    if (std::ranges::find(through_, message.transfer) != through_.end()) message.transfer = 0;
   }
 }
 
@@ -202,12 +230,16 @@ bool MessageProgress::IsThrough(Message* message) {
 
 // False: it waits. Whether the whole message is done, otherwise.
 bool MessageProgress::Advance(Message* message) {
+  if (!message->has_begun) {
+    if (loaded_.MayBegin(message->command)) Begin(message);
+    return false;
+  }
   if (message->is_in_header) {
     if (!message->tickets.empty()) return false;
     if (!message->is_send) TakeHeader(message);
     SendOrReceiveContent(message);
   }
-  const bool is_there = message->tickets.empty() && message->through == 0;
+  const bool is_there = message->tickets.empty() && message->through == 0 && message->transfer == 0;
   if (!IsThrough(message) || !is_there) return false;
   if (!message->is_send && !message->is_signal) TakeContent(message);
   if (message->is_send && message->TellsThrough()) {
@@ -219,6 +251,7 @@ bool MessageProgress::Advance(Message* message) {
 
 void MessageProgress::Poll(std::vector<Done>* done) {
   TestTickets();
+  TestTransfers();
   for (auto message = messages_.begin(); message != messages_.end();) {
     if (!Advance(&*message)) {
       ++message;
@@ -233,8 +266,10 @@ int64_t MessageProgress::DueNs() {
   // Where the library cannot copy from process to process (many containers) both ends move the pieces; with
   // 200 us between two looks a step of DeepCoNN's towers took 68 ms instead of 47.
   constexpr int64_t kBetweenPiecesNs = 50'000;
-  int64_t due = INT64_MAX;
+  constexpr int64_t kBetweenLooksNs = 20'000;  // at what a device does
+  int64_t due = transfers_.IsAtWork() ? NowNs() + kBetweenLooksNs : INT64_MAX;
   for (const Message& message : messages_) {
+    if (!message.has_begun) due = std::min(due, NowNs() + kBetweenLooksNs);
     // Who waits to be told that it is through is told then.
     if (message.flow >= 0 && message.through == 0) due = std::min(due, flows_->EndNs(message.flow));
     if (!message.is_in_header && message.ready == 0 && !message.tickets.empty() &&
@@ -253,6 +288,8 @@ std::vector<CommandId> MessageProgress::Abandon() {
     if (message.flow >= 0) flows_->Forget(message.flow);
     abandoned.push_back(message.command);
   }
+  transfers_.Abandon();
+  turns_.Abandon();
   messages_.clear();
   return abandoned;
 }

@@ -13,14 +13,17 @@
 #include "core/schedule/task_share.h"
 #include "exec/link_flows.h"
 #include "exec/message_tags.h"
+#include "exec/peer_transfers.h"
 #include "exec/transport.h"
 
 namespace lanescope::exec {
 
 class LoadedSchedule;
+class PeerConnections;
 
 // Any number of messages are under way at once, whatever the order in which the other ends come to them. A
-// tensor whose shape is known only when the step runs, or of strings, has a header in front. Where links are
+// tensor whose shape is known only when the step runs, or of strings, has a header in front. What goes from
+// GPU to GPU goes by their connection (PeerTransfers), everything else by the transport. Where links are
 // emulated both ends pace it from when both are ready, since one knows what else leaves its task and the
 // other what else comes. Each tells the other when it was ready, and the sender tells when the last byte is
 // through, unless the message is small. A bus that is emulated carries messages as if there were no copies
@@ -36,9 +39,9 @@ class MessageProgress {
   };
 
   // `loaded` is the share's schedule. `emulated`: the machine whose links are; null: the transport takes what
-  // it takes.
+  // it takes. `connections`: null where no GPUs are joined.
   MessageProgress(LoadedSchedule* loaded, std::shared_ptr<const TaskShare> share, Transport* transport,
-                  const Machine* emulated);
+                  const Machine* emulated, const PeerConnections* connections = nullptr);
   ~MessageProgress();
   MessageProgress(const MessageProgress&) = delete;
   MessageProgress& operator=(const MessageProgress&) = delete;
@@ -49,7 +52,8 @@ class MessageProgress {
   }
   // The step's messages have the tags from `first_tag` on.
   void BeginStepAt(int first_tag) { first_tag_ = first_tag; }
-  // The other ends may begin theirs later. Throws what reading the tensor throws.
+  // The other ends may begin theirs later. Throws what reading the tensor throws. What its device still does
+  // before it is not waited for here.
   void Start(CommandId command);
   // Appends those that are complete now.
   void Poll(std::vector<Done>* done);
@@ -72,6 +76,7 @@ class MessageProgress {
   };
   struct Message {
     CommandId command;
+    bool has_begun = false;  // its device has done what comes before it
     bool is_send = false, has_header = false;
     bool is_signal = false;  // that something has ended; else it carries a tensor
     bool is_paced = false;   // over an emulated link
@@ -82,6 +87,8 @@ class MessageProgress {
     char* data = nullptr;
     int64_t bytes = 0;
     std::vector<char> text;                    // of strings, as they are sent
+    PeerChannel* channel = nullptr;            // of two GPUs; null: it goes by the transport
+    PeerTransfers::Ticket transfer = 0;        // of the content; 0: it is through, or none
     std::vector<Transport::Ticket> tickets;    // of header or content
     Transport::Ticket ready = 0, through = 0;  // what the other end tells; 0: it has, or will not
     Route route;
@@ -93,6 +100,8 @@ class MessageProgress {
     bool TellsThrough() const { return is_paced && !is_small; }
   };
 
+  void Begin(Message* message);
+  void FindMemory(Message* message);
   void MakeContent(Message* message);
   void ExchangeReady(Message* message);
   void SendOrReceiveHeader(Message* message);
@@ -103,15 +112,20 @@ class MessageProgress {
   void BeginFlow(Message* message);
   bool IsThrough(Message* message);
   void TestTickets();
+  void TestTransfers();
   void SendOrReceive(Message* message, void* data, int64_t bytes);
 
   LoadedSchedule& loaded_;
   const std::shared_ptr<const TaskShare> share_;
   Transport& transport_;
   std::optional<LinkFlows> flows_;  // of emulated links
+  const PeerConnections* const connections_;
+  ProcessTurns turns_;
+  PeerTransfers transfers_;
   int first_tag_ = 0;
   std::list<Message> messages_;  // their memory stays where it is
   std::vector<Transport::Ticket> open_, done_;
+  std::vector<PeerTransfers::Ticket> through_;
 };
 
 }  // namespace lanescope::exec

@@ -10,6 +10,7 @@
 #include "exec/backend.h"
 #include "exec/kernels/queue_handle.h"
 #include "exec/kernels/shared_reader.h"
+#include "exec/peer_connections.h"
 #include "exec/serve/remote_session.h"
 #include "exec/step_exchange.h"
 #include "exec/step_runner.h"
@@ -102,7 +103,10 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
           options.job.servers != nullptr
               ? std::make_unique<RemoteSession>(options.job.servers, graph, placement, machine, options.seed)
               : nullptr),
-      devices_(device_set_->devices) {
+      devices_(device_set_->devices),
+      connections_(options.job.transport != nullptr
+                       ? std::make_unique<PeerConnections>(TasksOf(machine), devices_, options.job.transport)
+                       : nullptr) {
   if (options.share_variables && (options.resources == nullptr || options.device_set == nullptr))
     Throw(Code::kInvalidArgument, "sessions that share variables need a resource manager and a device set");
   if (devices_.size() != machine.devices.size())
@@ -180,11 +184,24 @@ void Session::RequireRunnable(DeviceId device) const {
         machine_.device(device).local_name());
 }
 
+void Session::RequireConnections(const Schedule& schedule, const MachineTasks& tasks) {
+  const std::vector<GpuPair> pairs = JoinedPairs(schedule, machine_, tasks);
+  if (pairs.empty()) return;
+  if (connections_ == nullptr || !options_.job.joins_gpus) {
+    Throw(Code::kFailedPrecondition,
+          "{} and {} have a link, and nothing here sends from one to the other by it; leave the link of the "
+          "two out of the machine file",
+          machine_.device(pairs[0].first).name, machine_.device(pairs[0].second).name);
+  }
+  connections_->Require(pairs);
+}
+
 // What a step that is loaded for a runner needs where it has a part alone: who sends and receives.
 std::function<void(LoadedSchedule*)> Session::ConnectionOf(const PreparedStep& step) const {
   if (options_.job.transport == nullptr) return nullptr;
   return [this, share = step.share](LoadedSchedule* loaded) {
-    loaded->Connect(share, options_.job.transport, IsPaced(machine_) ? &machine_ : nullptr);
+    loaded->Connect(share, options_.job.transport, IsPaced(machine_) ? &machine_ : nullptr,
+                    connections_.get());
   };
 }
 
@@ -200,7 +217,7 @@ PreparedStep& Session::PrepareStep(const StepDescription& description) {
   // What cannot be loaded is said now, and the first run need not load.
   const Lease runner(this, *step->here);
   const std::scoped_lock lock(mutex_, device_set_->mutex);
-  runner->Ready(step->here, observer_, ConnectionOf(*step));
+  runner->Ready(step->here, step->share.get(), observer_, ConnectionOf(*step));
   return *step;
 }
 
@@ -218,6 +235,7 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
   step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
+  RequireConnections(*step->schedule, TasksOf(machine_));
   if (transport == nullptr) {
     for (const Value& value : step->schedule->values) RequireRunnable(value.device);
     step->here = step->schedule;
@@ -273,7 +291,7 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   StepRunner::LoadedStep* loaded = nullptr;
   {
     const std::scoped_lock lock(mutex_, device_set_->mutex);
-    loaded = &runner->Ready(step.here, observer_, ConnectionOf(step));
+    loaded = &runner->Ready(step.here, step.share.get(), observer_, ConnectionOf(step));
   }
   if (options.share == nullptr) loaded->loaded->SetFeeds(tensors);
   const Executor::Trace trace = BeginTrace(step, options);

@@ -59,6 +59,9 @@ struct JobOptions {
   int client = 0;
   // Not null: this process is that task, and these serve it. Must outlive the session.
   RemoteTasks* servers = nullptr;
+  // The machine is what JoinGpus gave all processes, which make the same calls: GPUs of different tasks that
+  // have a link send to each other by it. A session whose step was given up is done with.
+  bool joins_gpus = false;
 };
 
 struct SessionOptions {
@@ -119,6 +122,7 @@ struct PreparedStep {
   int trace_number = -1;                   // number of the schedule in the trace, once it is recorded
 };
 
+class PeerConnections;
 class StepRunner;
 
 // Prepare, Run, Record, SetRecording, Cancel, Close and ReadVariable may be called from any thread: steps
@@ -180,6 +184,7 @@ class Session {
   void RequireRunnable(DeviceId device) const;
   StepTimes RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
                         StepState* state, int64_t number, int64_t timeout_ns, const Executor::Trace& trace);
+  void RequireConnections(const Schedule& schedule, const MachineTasks& tasks);
   StepTimes JoinTimes(const PreparedStep& step, Executor* executor, int64_t number, const StepTimes& own,
                       int64_t timeout_ns);
   std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;
@@ -201,6 +206,7 @@ class Session {
   const std::shared_ptr<DeviceSet> device_set_;
   const std::unique_ptr<RemoteSession> elsewhere_;  // null: nobody serves it
   const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
+  const std::unique_ptr<PeerConnections> connections_;  // null: this process plays all tasks
   SessionState state_;
   // Guards what follows and, with the device set's (taken after it), the devices' memory and the loading of
   // steps.

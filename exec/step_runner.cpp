@@ -35,13 +35,13 @@ void StepRunner::GrowArenas(const Schedule& schedule) {
 }
 
 StepRunner::LoadedStep& StepRunner::Ready(const std::shared_ptr<const Schedule>& schedule,
-                                          LaunchObserver* observer,
+                                          const TaskShare* share, LaunchObserver* observer,
                                           const std::function<void(LoadedSchedule*)>& connect) {
   auto found = steps_.find(schedule.get());
   if (found == steps_.end()) {
     LoadedStep step;
     step.loaded =
-        std::make_unique<LoadedSchedule>(graph_, machine_, schedule, devices_, state_, record_graphs_);
+        std::make_unique<LoadedSchedule>(graph_, machine_, schedule, devices_, state_, record_graphs_, share);
     if (connect) connect(step.loaded.get());
     if (step.loaded->program() != nullptr) step.loaded->program()->SetObserver(observer);
     step.state = std::make_unique<StepState>(*step.loaded);

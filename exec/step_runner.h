@@ -31,9 +31,9 @@ class StepRunner {
     std::unique_ptr<StepState> state;
   };
   // The step, ready to run here; loaded at its first use, and then given to `connect`, if there is one.
-  // `observer`: who learns what streams are given.
-  LoadedStep& Ready(const std::shared_ptr<const Schedule>& schedule, LaunchObserver* observer,
-                    const std::function<void(LoadedSchedule*)>& connect);
+  // `share`: of one task, which it is; else null. `observer`: who learns what streams are given.
+  LoadedStep& Ready(const std::shared_ptr<const Schedule>& schedule, const TaskShare* share,
+                    LaunchObserver* observer, const std::function<void(LoadedSchedule*)>& connect);
   bool Has(const Schedule* schedule) const { return steps_.contains(schedule); }
 
   Executor& executor() { return executor_; }

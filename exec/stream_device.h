@@ -26,6 +26,7 @@
 namespace lanescope::exec {
 
 class JointDriver;
+class PeerDriver;
 
 // A backend's own objects; null is none.
 using StreamHandle = struct StreamTag*;
@@ -83,6 +84,8 @@ class StreamDriver {
   // What is issued to the stream from now on runs after what the event was last recorded behind.
   virtual void Wait(StreamHandle stream, EventHandle event) = 0;
   virtual void SynchronizeEvent(EventHandle event) = 0;
+  // Whether what it was last recorded behind has run, without waiting for it. Throws what that failed with.
+  virtual bool IsReached(EventHandle event) = 0;
   // Of two timed events of one device that have been reached.
   virtual int64_t ElapsedNs(EventHandle start, EventHandle end) = 0;
 
@@ -116,6 +119,8 @@ class StreamDevice : public Device {
   virtual StreamContext* launch() = 0;
   // What launches on several of the backend's devices at once; null: nothing does.
   virtual JointDriver* joint() { return nullptr; }
+  // What sends to GPUs of other processes; null: nothing does.
+  virtual PeerDriver* peers() { return nullptr; }
   // Work of class kCompute or kMemory, for a stream of this device.
   virtual std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) = 0;
   // What to try when work fails after it was issued, for the end of the message; may be empty.

@@ -39,7 +39,7 @@ StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, 
 
 StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
                              IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs,
-                             std::vector<JointLaunch> joint)
+                             std::vector<JointLaunch> joint, const IdVector<CommandId, int>& phase)
     : StreamProgram(schedule, devices, runner, std::move(joint)) {
   commands_.resize(commands.size());
   capture_ = graphs ? driver_->capture() : nullptr;
@@ -50,8 +50,8 @@ StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, 
   }
   std::vector<std::vector<CommandId>> together;
   for (const JointLaunch& launch : joint_) together.push_back(launch.parts);
-  plan_ =
-      PlanForStreams(schedule, StreamGroups(schedule, devices), recordable, kMinSegment, std::move(together));
+  plan_ = PlanForStreams(schedule, StreamGroups(schedule, devices), recordable, kMinSegment,
+                         std::move(together), phase);
   MakeStreams(devices);
   PrepareJointLaunches();
   MakeEvents();
@@ -148,11 +148,18 @@ void StreamProgram::Run(CommandId unit) {
   }
 }
 
+EventHandle StreamProgram::EventAfter(CommandId command) const {
+  const int segment = plan_.Segment(command);
+  return segment >= 0 ? segments_[static_cast<size_t>(segment)].done : At(command).event;
+}
+
 void StreamProgram::Await(CommandId command) {
-  for (const CommandId before : awaited_[command]) {
-    const int segment = plan_.Segment(before);
-    driver_->SynchronizeEvent(segment >= 0 ? segments_[static_cast<size_t>(segment)].done : At(before).event);
-  }
+  for (const CommandId before : awaited_[command]) driver_->SynchronizeEvent(EventAfter(before));
+}
+
+bool StreamProgram::MayBegin(CommandId command) {
+  return std::all_of(awaited_[command].begin(), awaited_[command].end(),
+                     [this](CommandId before) { return driver_->IsReached(EventAfter(before)); });
 }
 
 void StreamProgram::RunSingle(CommandId number) {
@@ -205,6 +212,7 @@ void StreamProgram::Issue(CommandId number, bool capture) {
       break;
     case StreamRole::kWait: {
       const CommandId partner = schedule_.commands[number].partner;
+      if (!partner.exists()) break;  // of another process: it has been told
       const bool together = plan_.Segment(partner) == plan_.Segment(number);
       if (together && At(partner).spec.role == StreamRole::kRecord)
         driver_->Wait(command.stream->handle, At(partner).event);

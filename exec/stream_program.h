@@ -86,18 +86,18 @@ struct StepIdentity {
   int step = 0;
 };
 
-// Run and Await are called by the drivers of issue queues, the rest by the thread that runs the step, while
-// no driver runs.
+// Run, Await and MayBegin are called by the drivers of issue queues, the rest by the thread that runs the
+// step, while no driver runs.
 class StreamProgram {
  public:
   static constexpr int kMinSegment = 3;
 
   // `devices`: null for those of host memory; all of one backend. They, the schedule and `runner`
-  // must outlive the program. `graphs`: segments are recorded, where the backend can. Throws
-  // FailedPrecondition where joint launches cannot run.
+  // must outlive the program. `graphs`: segments are recorded, where the backend can. `phase`: of one task's
+  // share (PlanForStreams). Throws FailedPrecondition where joint launches cannot run.
   StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
                 IdVector<CommandId, StreamCommand> commands, CommandRunner* runner, bool graphs,
-                std::vector<JointLaunch> joint = {});
+                std::vector<JointLaunch> joint = {}, const IdVector<CommandId, int>& phase = {});
   ~StreamProgram();
   StreamProgram(const StreamProgram&) = delete;
   StreamProgram& operator=(const StreamProgram&) = delete;
@@ -112,6 +112,8 @@ class StreamProgram {
   void Run(CommandId unit);
   // Returns when the stream predecessors of a command that runs on the host are complete.
   void Await(CommandId command);
+  // Whether they are, without waiting for them.
+  bool MayBegin(CommandId command);
   // Returns when all streams are empty. Throws the first error of a device, after trying all of them.
   // `cancelled`: what waits in a joint launch for what never comes is ended after a while.
   void Drain(bool cancelled = false);
@@ -162,6 +164,7 @@ class StreamProgram {
                 CommandRunner* runner, std::vector<JointLaunch> joint);
 
   Command& At(CommandId command) { return commands_[command]; }
+  EventHandle EventAfter(CommandId command) const;
   const Command& At(CommandId command) const { return commands_[command]; }
   Stream* StreamOf(StreamDevice* device, QueueKind kind);
   void MakeStreams(const IdVector<DeviceId, StreamDevice*>& devices);

@@ -15,6 +15,7 @@
 #include "core/graph/graph_io.h"
 #include "core/machine/tasks.h"
 #include "core/place/placement.h"
+#include "exec/joined_gpus.h"
 #include "exec/message_tags.h"
 #include "exec/patient_wait.h"
 #include "study/copy_ends.h"
@@ -90,7 +91,15 @@ exec::JobOptions Job::session_options() const {
   exec::JobOptions options;
   options.transport = transport_;
   for (const ClockOffset& clock : clocks_) options.ahead_ns.push_back(clock.ahead_ns);
+  options.joins_gpus = joins_gpus_;
   return options;
+}
+
+Machine Job::JoinGpus(const Machine& machine, const Notes& note) {
+  exec::JoinedGpus joined = exec::JoinGpus(machine, transport_);
+  joins_gpus_ = transport_ != nullptr;
+  if (is_first() && !joined.note.empty()) Tell(note, "note: " + joined.note);
+  return std::move(joined.machine);
 }
 
 void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const std::string& settings) const {

@@ -11,6 +11,7 @@
 #include "core/schedule/task_share.h"
 #include "exec/session.h"
 #include "exec/transport.h"
+#include "study/notes.h"
 #include "study/placing.h"
 
 namespace lanescope::study {
@@ -45,6 +46,9 @@ class Job {
   // By rank, as measured last.
   const std::vector<ClockOffset>& clocks() const { return clocks_; }
 
+  // The machine with its GPUs joined across processes where they can be (exec/joined_gpus.h): what is placed
+  // and run is for that one. The first process notes which way their copies go.
+  Machine JoinGpus(const Machine& machine, const Notes& note);
   // Before the first step. Throws FailedPrecondition for a machine that has not one task for every process,
   // or one physical GPU for two, and where the processes are not of one version or mean different steps,
   // naming what differs and whose.
@@ -74,6 +78,7 @@ class Job {
   exec::Transport* const transport_;
   std::vector<ClockOffset> clocks_;
   std::vector<int> neighbours_;
+  bool joins_gpus_ = false;
 };
 
 }  // namespace lanescope::study

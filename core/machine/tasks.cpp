@@ -91,4 +91,34 @@ Machine SeenByTask(const Machine& machine, int task) {
   return seen;
 }
 
+Machine WithJoinedGpus(const Machine& machine, const std::function<bool(DeviceId, DeviceId)>& are_joined) {
+  const MachineTasks tasks = TasksOf(machine);
+  const auto is_hardware = [&](DeviceId d) { return machine.device(d).is_hardware(); };
+  const auto joins = [&](DeviceId a, DeviceId b) {
+    return is_hardware(a) && is_hardware(b) && !tasks.SameTask(a, b) &&
+           are_joined(std::min(a, b), std::max(a, b));
+  };
+  Machine joined = machine;
+  std::erase_if(joined.links, [&](const LinkSpec& link) {
+    return !tasks.SameTask(link.a, link.b) && (is_hardware(link.a) || is_hardware(link.b)) &&
+           !joins(link.a, link.b);
+  });
+  for (const DeviceId a : machine.devices.ids()) {
+    for (const DeviceId b : machine.devices.ids()) {
+      if (!(a < b) || !joins(a, b) || IsLinked(machine, a, b)) continue;
+      const DeviceId near = tasks.host_of[a], far = tasks.host_of[b];
+      if (!IsLinked(machine, a, near) || !IsLinked(machine, near, far) || !IsLinked(machine, far, b))
+        continue;
+      const Route through_hosts = machine.RouteBetween(a, b);
+      LinkSpec link;
+      link.a = a;
+      link.b = b;
+      link.bandwidth = through_hosts.bandwidth;
+      link.latency_ns = through_hosts.latency_ns;
+      joined.links.push_back(std::move(link));
+    }
+  }
+  return joined;
+}
+
 }  // namespace lanescope

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,5 +38,9 @@ std::vector<std::vector<size_t>> NearDevices(const Machine& machine, std::span<c
 // The machine as one of its tasks can use it: devices of all others are modelled ones. InvalidArgument for a
 // task that the machine does not have.
 Machine SeenByTask(const Machine& machine, int task);
+// The machine whose GPUs of hardware send to those of other tasks from memory to memory where `are_joined`
+// says so (of a device and one behind it), and there alone: these have a link of their own, that of the file
+// or one like their way through the hosts, and no others have one out of their task.
+Machine WithJoinedGpus(const Machine& machine, const std::function<bool(DeviceId, DeviceId)>& are_joined);
 
 }  // namespace lanescope

@@ -19,6 +19,7 @@ class ShareMaker {
 
   TaskShare Make() {
     FindEnds();
+    FindPhases();
     FindSignals();
     TakeMemory();
     TakeQueues();
@@ -40,6 +41,23 @@ class ShareMaker {
     for (const CommandId c : whole_.commands.ids()) {
       ends_.Add(EndsOf(whole_, tasks_, c));
       message_.Add(ends_[c].from != ends_[c].to ? part_.num_messages++ : -1);
+    }
+  }
+
+  // Commands are in an order that respects all dependencies, and in-order queues keep it.
+  void FindPhases() {
+    phase_.assign(whole_.commands.size(), 0);
+    IdVector<QueueId, int> last(whole_.queues.size(), 0);
+    for (const CommandId c : whole_.commands.ids()) {
+      int& phase = phase_[c];
+      const QueueId queue = whole_.commands[c].queue;
+      if (whole_.queues[queue].in_order) phase = std::max(phase, last[queue]);
+      if (message_[c] >= 0) ++phase;
+      last[queue] = phase;
+      for (const CommandId after : whole_.Successors(c)) {
+        const int told = phase + (NeedsSignal(ends_[c], ends_[after]) ? 1 : 0);
+        phase_[after] = std::max(phase_[after], told);
+      }
     }
   }
 
@@ -116,14 +134,8 @@ class ShareMaker {
       const bool sends = ends_[number].from == task_;
       end = {sends ? ends_[number].to : ends_[number].from, sends, message_[number]};
     }
-    if (command.partner.exists()) {
-      command.partner = own_[command.partner];
-      if (!command.partner.exists())
-        Throw(Code::kUnimplemented,
-              "a GPU of {} waits for one of another task without a copy between the two; remove the control "
-              "edge",
-              tasks_.names[static_cast<size_t>(task_)]);
-    }
+    // Of another task: a message tells it.
+    if (command.partner.exists()) command.partner = own_[command.partner];
     own_[number] = Add(command, end, number);
   }
 
@@ -141,6 +153,7 @@ class ShareMaker {
     command.queue = end.peer >= 0 ? part_.network : queue_[command.queue];
     part_.ends.Add(end);
     part_.whole.Add(number);
+    part_.phase.Add(number.exists() ? phase_[number] : 0);
     return share_.commands.Add(command);
   }
 
@@ -174,6 +187,7 @@ class ShareMaker {
   Schedule& share_ = part_.schedule;
   IdVector<CommandId, TaskEnds> ends_;  // by command of the whole
   IdVector<CommandId, int> message_;    // likewise; -1: its ends are in one task
+  IdVector<CommandId, int> phase_;      // likewise
   IdVector<CommandId, CommandId> own_;  // likewise: its number here
   IdVector<QueueId, QueueId> queue_;    // by queue of the whole
   std::vector<Signal> signals_;

@@ -38,15 +38,17 @@ struct TaskShare {
   IdVector<CommandId, MessageEnd> ends;  // by command of the share
   // By command of the share: its number in the whole schedule; none for a dependency that no copy carries.
   IdVector<CommandId, CommandId> whole;
+  // By command of the share: how many messages are on a way to it in the whole schedule at most. What is of
+  // one phase never waits for itself by way of other tasks.
+  IdVector<CommandId, int> phase;
 };
 
 // Values, buffers and operands keep their numbers; what is in other tasks' memory has none here. Commands and
 // queues are numbered anew, in the same order. Running every share, where a message is sent once its sender's
 // dependencies are met and received once the receiver's are, and a send completes only when the receiver has
 // begun to take it, keeps every dependency of the whole: what a copy waits for at one end is complete before
-// it completes at the other.
-// Fetches belong to the task `client`. Throws Unimplemented for streams that wait for another task's
-// directly.
+// it completes at the other. A Wait for a Record of another task has no partner, since a message tells it.
+// Fetches belong to the task `client`.
 TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client = 0);
 
 // The tasks that have a command of the schedule, or an end of one, ascending.

@@ -25,6 +25,7 @@ struct GpuProperties {
   int64_t clock_khz = 0;
   int64_t memory_clock_khz = 0;
   int memory_bus_bits = 0;
+  std::string uuid;  // bytes; no two GPUs have the same
 };
 
 struct MemoryInfo {

@@ -42,6 +42,11 @@ class CudaBackend : public Backend {
   int CountGpus(std::string* reason) override { return CountVisibleGpus(reason); }
   bool Load(std::string* reason) override { return LoadCudaModule(reason) != nullptr; }
   bool LaunchesTogether(std::string* reason) override { return LoadNccl(reason) != nullptr; }
+  std::string PeerLibrary(std::string* reason) override {
+    const auto library = Load(reason) ? LoadNccl(reason) : nullptr;
+    if (library != nullptr) *reason = library->WhyNoProcesses();
+    return library != nullptr && reason->empty() ? "NCCL " + library->VersionText() : "";
+  }
   std::vector<int> UsableGpus(std::vector<std::string>* notes) override {
     return cuda::UsableGpus(&Module()->api(), notes);
   }

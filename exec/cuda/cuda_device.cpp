@@ -65,6 +65,7 @@ CudaDevice::CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partiti
       partition_(partition),
       partitions_(std::move(partitions)),
       nccl_(std::move(nccl)),
+      peers_(&module->api(), nccl_.get(), this),
       options_(options),
       team_(MakeThreadTeam(1)) {
   MakeCurrent();

@@ -9,6 +9,7 @@
 #include "exec/cuda/api.h"
 #include "exec/cuda/cuda_module.h"
 #include "exec/cuda/nccl.h"
+#include "exec/cuda/nccl_peers.h"
 #include "exec/device_options.h"
 #include "exec/memory_pool.h"
 #include "exec/stream_device.h"
@@ -57,6 +58,7 @@ class CudaDevice : public StreamDevice {
   int ordinal() const override { return spec_.physical; }
   StreamHandle stream(QueueKind kind) const override { return streams_[static_cast<size_t>(kind)]; }
   JointDriver* joint() override { return nccl_.get(); }
+  PeerDriver* peers() override { return &peers_; }
   StreamContext* launch() override;  // made at the first call
   std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) override;
   std::string advice() const override { return "CUDA_LAUNCH_BLOCKING=1 with --no-cuda-graph names the op"; }
@@ -73,6 +75,7 @@ class CudaDevice : public StreamDevice {
   Partition partition_;
   std::shared_ptr<PartitionSet> partitions_;
   std::shared_ptr<Nccl> nccl_;
+  NcclPeers peers_;
   DeviceOptions options_;
   std::unique_ptr<MemoryPool> pool_;
   std::array<StreamHandle, kNumStreams> streams_{};

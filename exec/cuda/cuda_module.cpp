@@ -31,6 +31,12 @@ std::filesystem::path ThisFile() {
   return std::filesystem::read_symlink("/proc/self/exe", error);
 }
 
+std::string HexText(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return text;
+}
+
 std::string LastDlError() {
   const char* text = dlerror();
   return text != nullptr ? text : "unknown";
@@ -115,11 +121,14 @@ int CountVisibleGpus(std::string* reason) {
 }
 
 std::string GpuUuid(int ordinal) {
-  if (testing_module != nullptr) return "";
+  if (testing_module != nullptr)
+    return ordinal < testing_module->api().DeviceCount()
+               ? HexText(testing_module->api().Properties(ordinal).uuid)
+               : "";
   void* driver = dlopen(kDriverFile, RTLD_LAZY | RTLD_LOCAL);
   if (driver == nullptr) return "";
   using Device = int;
-  using Uuid = std::array<unsigned char, 16>;
+  using Uuid = std::array<char, 16>;
   using Get = int (*)(Device * device, int ordinal);
   using GetUuid = int (*)(Uuid * uuid, Device device);
   const auto get = reinterpret_cast<Get>(dlsym(driver, "cuDeviceGet"));
@@ -129,9 +138,7 @@ std::string GpuUuid(int ordinal) {
   Uuid uuid{};
   if (get == nullptr || get_uuid == nullptr || get(&device, ordinal) != 0 || get_uuid(&uuid, device) != 0)
     return "";
-  std::string text;
-  for (const unsigned char byte : uuid) text += fmt::format("{:02x}", byte);
-  return text;
+  return HexText({uuid.data(), uuid.size()});
 }
 
 }  // namespace lanescope::exec::cuda

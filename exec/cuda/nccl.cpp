@@ -52,15 +52,6 @@ Nccl::~Nccl() {
   }
 }
 
-Error Nccl::ErrorOf(const char* call, int result, NcclComm comm) const {
-  const char* said = library_->get_error_string(result);
-  const char* more = library_->get_last_error(comm);
-  const std::string what = more != nullptr ? more : "";
-  return {Code::kInternal,
-          fmt::format("{} failed: {}{}{}", call, said != nullptr ? said : std::to_string(result),
-                      what.empty() ? "" : ": ", what.substr(0, what.find('\n')))};
-}
-
 const Nccl::Group& Nccl::GroupLocked(const std::vector<int>& ordinals) {
   const auto found = groups_.find(ordinals);
   if (found != groups_.end()) return found->second;
@@ -79,7 +70,7 @@ const Nccl::Group& Nccl::GroupLocked(const std::vector<int>& ordinals) {
   }
   Group group(ordinals.size(), nullptr);
   const int result = library_->comm_init_all(group.data(), static_cast<int>(group.size()), ordinals.data());
-  if (result != kNcclSuccess) throw ErrorOf("ncclCommInitAll", result, nullptr);
+  if (result != kNcclSuccess) throw library_->ErrorOf("ncclCommInitAll", result, nullptr);
   return groups_.emplace(ordinals, std::move(group)).first->second;
 }
 
@@ -116,7 +107,7 @@ void Nccl::AllReduce(Reduction reduction, DataType dtype, int64_t elements,
     failed = group[0];
   }
   if (result == kNcclSuccess) return;
-  const Error error = ErrorOf(call, result, failed);
+  const Error error = library_->ErrorOf(call, result, failed);
   AbortLocked(ordinals);
   throw error;
 }
@@ -128,8 +119,9 @@ std::optional<Error> Nccl::Problem(std::span<StreamDevice* const> devices) {
   for (const NcclComm comm : found->second) {
     int result = kNcclSuccess;
     const int asked = library_->comm_get_async_error(comm, &result);
-    if (asked != kNcclSuccess) return ErrorOf("ncclCommGetAsyncError", asked, comm);
-    if (result != kNcclSuccess && result != kNcclInProgress) return ErrorOf("an all-reduce", result, comm);
+    if (asked != kNcclSuccess) return library_->ErrorOf("ncclCommGetAsyncError", asked, comm);
+    if (result != kNcclSuccess && result != kNcclInProgress)
+      return library_->ErrorOf("an all-reduce", result, comm);
   }
   return std::nullopt;
 }

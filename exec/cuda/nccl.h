@@ -34,7 +34,6 @@ class Nccl : public JointDriver {
 
   const Group& GroupLocked(const std::vector<int>& ordinals);
   void AbortLocked(const std::vector<int>& ordinals) noexcept;
-  Error ErrorOf(const char* call, int result, NcclComm comm) const;
 
   std::mutex mutex_;
   std::shared_ptr<const NcclLibrary> library_;

@@ -11,7 +11,8 @@ namespace lanescope::exec::cuda {
 namespace {
 
 constexpr const char* kLibraryFile = "libnccl.so.2";
-constexpr int kOldest = 21300;  // the first that says in words what went wrong
+constexpr int kOldest = 21300;             // the first that says in words what went wrong
+constexpr int kOldestOfProcesses = 21400;  // the first whose calls need not wait for other processes
 
 struct Loaded {
   std::shared_ptr<const NcclLibrary> library;
@@ -60,22 +61,41 @@ Loaded Load(const std::string& file) {
   }
   Symbols symbols(handle);
   symbols.Find(&library->comm_init_all, "ncclCommInitAll");
+  symbols.Find(&library->get_unique_id, "ncclGetUniqueId");
   symbols.Find(&library->comm_destroy, "ncclCommDestroy");
   symbols.Find(&library->comm_abort, "ncclCommAbort");
   symbols.Find(&library->comm_get_async_error, "ncclCommGetAsyncError");
   symbols.Find(&library->all_reduce, "ncclAllReduce");
+  symbols.Find(&library->send, "ncclSend");
+  symbols.Find(&library->receive, "ncclRecv");
   symbols.Find(&library->group_start, "ncclGroupStart");
   symbols.Find(&library->group_end, "ncclGroupEnd");
   symbols.Find(&library->get_error_string, "ncclGetErrorString");
   symbols.Find(&library->get_last_error, "ncclGetLastError");
   if (!symbols.missing().empty())
     return {nullptr, fmt::format("NCCL {} has no {}", library->VersionText(), symbols.missing())};
+  Symbols(handle).Find(&library->comm_init_rank_config, "ncclCommInitRankConfig");
   return {std::move(library), ""};
 }
 
 }  // namespace
 
 std::string NcclLibrary::VersionText() const { return TextOf(version); }
+
+Error NcclLibrary::ErrorOf(const char* call, int result, NcclComm comm) const {
+  const char* said = get_error_string(result);
+  const char* more = get_last_error(comm);
+  const std::string what = more != nullptr ? more : "";
+  return {Code::kInternal,
+          fmt::format("{} failed: {}{}{}", call, said != nullptr ? said : std::to_string(result),
+                      what.empty() ? "" : ": ", what.substr(0, what.find('\n')))};
+}
+
+std::string NcclLibrary::WhyNoProcesses() const {
+  if (comm_init_rank_config != nullptr) return "";
+  return fmt::format("NCCL {} joins GPUs of one process only; install {} or later", VersionText(),
+                     TextOf(kOldestOfProcesses));
+}
 
 std::shared_ptr<const NcclLibrary> LoadNccl(std::string* reason) {
   static std::mutex mutex;

@@ -75,25 +75,21 @@ TEST(IssuePlan, TheHostSeparatesSegments) {
   EXPECT_EQ(Execute(plan), Commands({0, 1, 2, 3, 4}));
 }
 
-// Law: what comes after a message that is received is no part of what an earlier one that is sent waits for:
-// the other process may send it only then.
-TEST(IssuePlan, MessagesSeparateSegmentsInTheirOrder) {
-  // A message comes in (0), two launches, one goes out (3), another comes in (4), two launches.
-  Schedule schedule =
-      MakeSchedule({1, 0, 0, 1, 1, 0, 0}, {true, false}, {{0, 1}, {1, 2}, {2, 3}, {4, 5}, {5, 6}});
-  schedule.queues[QueueId(1)].kind = QueueKind::kCopyOut;
-  const IssuePlan plan = PlanForStreams(schedule, {0, -1}, {0, 1, 1, 0, 0, 1, 1}, 2);
-  ASSERT_EQ(plan.segments.size(), 2u);
-  EXPECT_EQ(plan.segments[0], Commands({1, 2}));
-  EXPECT_EQ(plan.segments[1], Commands({5, 6}));
-}
-
 // Work that no command outside touches is one segment, across devices.
 TEST(IssuePlan, ASegmentSpansDevices) {
   const Schedule schedule = MakeSchedule({0, 1, 0, 1}, {true, true}, {{0, 1}, {1, 2}});
   const IssuePlan plan = PlanForStreams(schedule, {0, 1}, {1, 1, 1, 1}, 2);
   ASSERT_EQ(plan.segments.size(), 1u);
   EXPECT_EQ(plan.segments[0], Commands({0, 1, 2, 3}));
+}
+
+// One task's share: what comes later by way of other tasks is another segment, though nothing here says so.
+TEST(IssuePlan, ASegmentIsOfOnePhase) {
+  const Schedule schedule = MakeSchedule({0, 0, 0, 0}, {true}, {});
+  const IssuePlan plan = PlanForStreams(schedule, {0}, {1, 1, 1, 1}, 2, {}, {0, 0, 2, 2});
+  ASSERT_EQ(plan.segments.size(), 2u);
+  EXPECT_EQ(plan.segments[0], Commands({0, 1}));
+  EXPECT_EQ(plan.segments[1], Commands({2, 3}));
 }
 
 TEST(IssuePlan, FewCommandsAreNoSegment) {

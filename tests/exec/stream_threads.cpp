@@ -105,6 +105,10 @@ class ThreadEvent {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [&] { return reached_ >= number; });
   }
+  bool HasReached(int64_t number) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return reached_ >= number;
+  }
   int64_t time_ns() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return time_ns_;
@@ -277,6 +281,8 @@ void StreamThreads::Wait(StreamHandle stream, EventHandle event) {
 }
 
 void StreamThreads::SynchronizeEvent(EventHandle event) { At(event)->Await(At(event)->issued()); }
+
+bool StreamThreads::IsReached(EventHandle event) { return At(event)->HasReached(At(event)->issued()); }
 
 int64_t StreamThreads::ElapsedNs(EventHandle start, EventHandle end) {
   return At(end)->time_ns() - At(start)->time_ns();

@@ -48,6 +48,7 @@ class StreamThreads : public Backend, public StreamDriver {
   void Record(EventHandle event, StreamHandle stream) override;
   void Wait(StreamHandle stream, EventHandle event) override;
   void SynchronizeEvent(EventHandle event) override;
+  bool IsReached(EventHandle event) override;
   int64_t ElapsedNs(EventHandle start, EventHandle end) override;
   void Copy(StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
             int64_t bytes) override;

@@ -1,9 +1,13 @@
-// NCCL by its public names, made of host memory: reduces on the streams that a test gives it, and refuses
-// what would hang. FAKE_NCCL_VERSION is the version that it says it is.
+// NCCL by its public names, made of host memory. What is issued to a stream is one part of an operation: it
+// waits at the front of its stream until the other parts are at the front of theirs, as NCCL's kernels wait
+// on their GPUs; then the first that runs does the work of all. FAKE_NCCL_VERSION is the version that it says
+// it is.
 #include "tests/support/fake_nccl.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,44 +18,69 @@ namespace {
 
 using lanescope::test::FakeNcclStreams;
 
-constexpr int kSuccess = 0, kInternalError = 3, kInvalidArgument = 4, kInvalidUsage = 5;
-constexpr int kInt64 = 4, kFloat = 7, kDouble = 8;
+constexpr int kSuccess = 0, kInternalError = 3, kInvalidArgument = 4, kInvalidUsage = 5, kInProgress = 7;
+constexpr int kInt8 = 0, kInt64 = 4, kFloat = 7, kDouble = 8;
 
+struct Operation;
+
+// The ranks that find each other; `ordinals` are -1 until they have come.
 struct Clique {
   std::vector<int> ordinals;
-  int alive = 0;
+  bool in_one_process = false;
+  std::deque<std::shared_ptr<Operation>> open;  // to which some rank has not given its part yet
+
+  bool IsWhole() const { return std::ranges::count(ordinals, -1) == 0; }
+};
+
+// One rank. Outlives the communicator's handle, for what is still on streams.
+struct Rank {
+  std::shared_ptr<Clique> clique;
+  int rank = 0;
+  bool blocking = true;
+  int looks_in_progress = 0;  // not blocking: so often it will be in progress yet
+  bool aborted = false;
 };
 
 struct Comm {
-  std::shared_ptr<Clique> clique;
-  size_t rank = 0;
+  std::shared_ptr<Rank> rank;
 };
 
+enum class Kind { kAllReduce, kTransfer };
+
 struct Call {
-  Comm* comm;
+  Kind kind;
+  std::shared_ptr<Rank> rank;
+  int peer;  // kTransfer
+  bool sends;
   const void* from;
   void* to;
   size_t count;
   int type, operation;
   void* stream;
+
+  int ordinal() const { return rank->clique->ordinals[static_cast<size_t>(rank->rank)]; }
 };
 
-// What the parts of one all-reduce do on their streams: the first that runs reads for all.
-struct Reduction {
-  std::vector<Call> calls;
-  std::vector<char> result;
+struct Operation {
+  Kind kind;
+  std::vector<Call> calls;  // of the ranks that have called so far
+  std::vector<bool> at_front;
+  size_t parts = 0;
   bool done = false;
+  std::vector<char> result;
 };
 
 struct Part {
-  std::shared_ptr<Reduction> reduction;
-  size_t rank;
+  std::shared_ptr<Operation> operation;
+  size_t number;
 };
 
-std::mutex mutex;
+std::mutex mutex;  // never held while streams are called, which call back
 FakeNcclStreams streams;
 std::map<std::string, int> calls, failures;
-int async_error = 0, live = 0;
+std::map<std::string, std::shared_ptr<Clique>> cliques;  // by unique id
+std::vector<Part> outstanding;                           // issued and not run
+int async_error = 0, live = 0, overlaps = 0, last_id = 0;
 thread_local int depth = 0;
 thread_local std::vector<Call> pending;
 
@@ -64,7 +93,9 @@ bool Count(const char* name) {
   return true;
 }
 
-size_t SizeOf(int type) { return type == kFloat ? 4 : type == kInt64 || type == kDouble ? 8 : 0; }
+size_t SizeOf(int type) {
+  return type == kInt8 ? 1 : type == kFloat ? 4 : type == kInt64 || type == kDouble ? 8 : 0;
+}
 
 template <typename T>
 T Combine(int operation, T a, T b) {
@@ -80,52 +111,127 @@ T Combine(int operation, T a, T b) {
   }
 }
 
+// In the order of the ranks.
 template <typename T>
-void Reduce(Reduction* reduction) {
-  const Call& first = reduction->calls[0];
+void Reduce(Operation* reduction) {
+  std::vector<Call> by_rank = reduction->calls;
+  std::ranges::sort(by_rank, {}, [](const Call& call) { return call.rank->rank; });
+  const Call& first = by_rank[0];
   std::vector<T> sum(first.count), other(first.count);
   std::memcpy(sum.data(), first.from, first.count * sizeof(T));
-  for (size_t rank = 1; rank < reduction->calls.size(); ++rank) {
-    std::memcpy(other.data(), reduction->calls[rank].from, first.count * sizeof(T));
+  for (size_t rank = 1; rank < by_rank.size(); ++rank) {
+    std::memcpy(other.data(), by_rank[rank].from, first.count * sizeof(T));
     for (size_t i = 0; i < sum.size(); ++i) sum[i] = Combine(first.operation, sum[i], other[i]);
   }
   std::memcpy(reduction->result.data(), sum.data(), reduction->result.size());
 }
 
-void RunPart(void* data) {
-  const auto* part = static_cast<const Part*>(data);
-  Reduction& reduction = *part->reduction;
-  if (!reduction.done) {
-    reduction.done = true;
-    const int type = reduction.calls[0].type;
-    if (type == kFloat) Reduce<float>(&reduction);
-    if (type == kDouble) Reduce<double>(&reduction);
-    if (type == kInt64) Reduce<int64_t>(&reduction);
+void WorkForAll(Operation* operation) {
+  const Call& first = operation->calls[0];
+  operation->done = true;
+  operation->result.resize(first.count * SizeOf(first.type));
+  if (operation->kind == Kind::kTransfer) {
+    const Call& sender = *std::ranges::find(operation->calls, true, &Call::sends);
+    std::memcpy(operation->result.data(), sender.from, operation->result.size());
+  } else if (first.type == kFloat) {
+    Reduce<float>(operation);
+  } else if (first.type == kDouble) {
+    Reduce<double>(operation);
+  } else {
+    Reduce<int64_t>(operation);
   }
-  std::memcpy(reduction.calls[part->rank].to, reduction.result.data(), reduction.result.size());
+}
+
+// Whether the part at the front of its stream goes on.
+bool MayRun(void* data) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto* part = static_cast<const Part*>(data);
+  Operation& operation = *part->operation;
+  operation.at_front[part->number] = true;
+  if (operation.calls[part->number].rank->aborted || operation.done) return true;
+  return operation.calls.size() == operation.parts && std::ranges::count(operation.at_front, false) == 0;
+}
+
+void RunPart(void* data) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  const auto* part = static_cast<const Part*>(data);
+  Operation& operation = *part->operation;
+  std::erase_if(outstanding, [&](const Part& other) {
+    return other.operation == part->operation && other.number == part->number;
+  });
+  const Call& call = operation.calls[part->number];
+  if (call.rank->aborted) return;
+  if (!operation.done) WorkForAll(&operation);
+  if (call.to != nullptr) std::memcpy(call.to, operation.result.data(), operation.result.size());
 }
 
 void DropPart(void* data) { delete static_cast<Part*>(data); }
 
-// All ranks of a group in one go, with the same arguments.
-int Launch(const std::vector<Call>& group) {
-  const Call& first = group[0];
-  const Clique& clique = *first.comm->clique;
-  if (group.size() != clique.ordinals.size() || SizeOf(first.type) == 0) return kInvalidUsage;
-  auto reduction = std::make_shared<Reduction>();
-  reduction->calls.resize(group.size());
-  std::vector<void*> by_rank(group.size(), nullptr);
-  for (const Call& call : group) {
-    if (by_rank[call.comm->rank] != nullptr || call.count != first.count || call.type != first.type ||
-        call.operation != first.operation)
-      return kInvalidUsage;
-    by_rank[call.comm->rank] = call.stream;
-    reduction->calls[call.comm->rank] = call;
+bool Fits(const Operation& operation, const Call& call) {
+  if (operation.kind != call.kind || operation.calls.size() == operation.parts) return false;
+  for (const Call& other : operation.calls) {
+    if (other.rank == call.rank) return false;
+    if (call.kind == Kind::kTransfer && (other.sends == call.sends || other.peer != call.rank->rank))
+      return false;
   }
-  reduction->result.resize(first.count * SizeOf(first.type));
-  streams.meet(streams.user, clique.ordinals.data(), by_rank.data(), static_cast<int>(by_rank.size()));
-  for (size_t rank = 0; rank < by_rank.size(); ++rank)
-    streams.enqueue(streams.user, by_rank[rank], RunPart, DropPart, new Part{reduction, rank});
+  return true;
+}
+
+// Gives the part to its operation, which it may be the first of.
+int Issue(const Call& call) {
+  Part* part = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    Clique& clique = *call.rank->clique;
+    if (SizeOf(call.type) == 0 || !clique.IsWhole()) return kInvalidUsage;
+    auto found =
+        std::ranges::find_if(clique.open, [&](const auto& operation) { return Fits(*operation, call); });
+    if (found == clique.open.end()) {
+      auto made = std::make_shared<Operation>();
+      made->kind = call.kind;
+      made->parts = call.kind == Kind::kTransfer ? 2 : clique.ordinals.size();
+      found = clique.open.insert(clique.open.end(), std::move(made));
+    }
+    const std::shared_ptr<Operation> operation = *found;
+    for (const Call& other : operation->calls) {
+      if (other.count != call.count || other.type != call.type || other.operation != call.operation)
+        return kInvalidUsage;
+    }
+    for (const Part& other : outstanding) {
+      const Call& there = other.operation->calls[other.number];
+      if (there.ordinal() == call.ordinal() && there.stream != call.stream) ++overlaps;
+    }
+    operation->calls.push_back(call);
+    operation->at_front.push_back(false);
+    if (operation->calls.size() == operation->parts) clique.open.erase(found);
+    part = new Part{operation, operation->calls.size() - 1};
+    outstanding.push_back(*part);
+    if (!call.rank->blocking) call.rank->looks_in_progress = 1;
+  }
+  streams.enqueue(streams.user, call.stream, {MayRun, RunPart, DropPart, part});
+  return call.rank->blocking ? kSuccess : kInProgress;
+}
+
+int IssueOrQueue(const char* name, const Call& call) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (Count(name)) return kInternalError;
+    if (call.kind == Kind::kAllReduce && depth == 0) return kInvalidUsage;  // it would wait for itself
+    if (depth > 0) {
+      pending.push_back(call);
+      return kSuccess;
+    }
+  }
+  return Issue(call);
+}
+
+int Forget(const char* name, Comm* comm, bool aborted) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  Count(name);
+  if (aborted) async_error = 0;
+  comm->rank->aborted = aborted;
+  --live;
+  delete comm;
   return kSuccess;
 }
 
@@ -133,12 +239,23 @@ int Launch(const std::vector<Call>& group) {
 
 extern "C" {
 
+struct UniqueId {
+  char bytes[128];
+};
+struct Config {
+  size_t size;
+  unsigned magic, version;
+  int blocking;
+};
+
 void FakeNcclUse(const FakeNcclStreams* given) {
   const std::lock_guard<std::mutex> lock(mutex);
   streams = given != nullptr ? *given : FakeNcclStreams{};
   calls.clear();
   failures.clear();
-  async_error = 0;
+  cliques.clear();
+  outstanding.clear();
+  async_error = overlaps = 0;
 }
 int FakeNcclCalls(const char* function) {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -157,6 +274,10 @@ int FakeNcclLive() {
   const std::lock_guard<std::mutex> lock(mutex);
   return live;
 }
+int FakeNcclOverlaps() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  return overlaps;
+}
 
 int ncclGetVersion(int* version) {
   *version = FAKE_NCCL_VERSION;
@@ -173,28 +294,54 @@ int ncclCommInitAll(Comm** comms, int count, const int* ordinals) {
   if (count < 1) return kInvalidArgument;
   auto clique = std::make_shared<Clique>();
   clique->ordinals.assign(ordinals, ordinals + count);
-  for (int rank = 0; rank < count; ++rank) comms[rank] = new Comm{clique, static_cast<size_t>(rank)};
+  clique->in_one_process = true;
+  for (int rank = 0; rank < count; ++rank) {
+    comms[rank] = new Comm{std::make_shared<Rank>()};
+    comms[rank]->rank->clique = clique;
+    comms[rank]->rank->rank = rank;
+  }
   live += count;
   return kSuccess;
 }
-int ncclCommDestroy(Comm* comm) {
+int ncclGetUniqueId(UniqueId* id) {
   const std::lock_guard<std::mutex> lock(mutex);
-  Count("ncclCommDestroy");
-  --live;
-  delete comm;
+  if (Count("ncclGetUniqueId")) return kInternalError;
+  std::memset(id, 0, sizeof *id);
+  const std::string text = "id " + std::to_string(++last_id);
+  std::memcpy(id->bytes, text.data(), text.size());
+  cliques[text] = std::make_shared<Clique>();
   return kSuccess;
 }
-int ncclCommAbort(Comm* comm) {
+int ncclCommInitRankConfig(Comm** comm, int count, UniqueId id, int rank, Config* config) {
+  const int ordinal = streams.current(streams.user);
   const std::lock_guard<std::mutex> lock(mutex);
-  Count("ncclCommAbort");
-  async_error = 0;
-  --live;
-  delete comm;
-  return kSuccess;
+  if (Count("ncclCommInitRankConfig")) return kInternalError;
+  const auto found = cliques.find(id.bytes);
+  if (found == cliques.end() || config->size < sizeof(Config) || config->magic != 0xcafebeef ||
+      config->version < 21400 || rank < 0 || rank >= count)
+    return kInvalidArgument;
+  Clique& clique = *found->second;
+  clique.ordinals.resize(static_cast<size_t>(count), -1);
+  int& own = clique.ordinals[static_cast<size_t>(rank)];
+  if (own != -1 || std::ranges::count(clique.ordinals, ordinal) > 0) return kInvalidUsage;
+  own = ordinal;
+  *comm = new Comm{std::make_shared<Rank>()};
+  (*comm)->rank->clique = found->second;
+  (*comm)->rank->rank = rank;
+  (*comm)->rank->blocking = config->blocking != 0;
+  (*comm)->rank->looks_in_progress = 2;
+  ++live;
+  return kInProgress;
 }
-int ncclCommGetAsyncError(Comm*, int* result) {
+int ncclCommDestroy(Comm* comm) { return Forget("ncclCommDestroy", comm, false); }
+int ncclCommAbort(Comm* comm) { return Forget("ncclCommAbort", comm, true); }
+int ncclCommGetAsyncError(Comm* comm, int* result) {
   const std::lock_guard<std::mutex> lock(mutex);
   *result = async_error;
+  if (async_error != kSuccess) return kSuccess;
+  Rank& rank = *comm->rank;
+  if (!rank.clique->IsWhole() || rank.looks_in_progress > 0) *result = kInProgress;
+  if (rank.looks_in_progress > 0) --rank.looks_in_progress;
   return kSuccess;
 }
 
@@ -206,11 +353,16 @@ int ncclGroupStart() {
 }
 int ncclAllReduce(const void* from, void* to, size_t count, int type, int operation, Comm* comm,
                   void* stream) {
-  const std::lock_guard<std::mutex> lock(mutex);
-  if (Count("ncclAllReduce")) return kInternalError;
-  if (depth == 0) return kInvalidUsage;  // one thread would wait for itself
-  pending.push_back({comm, from, to, count, type, operation, stream});
-  return kSuccess;
+  return IssueOrQueue("ncclAllReduce",
+                      {Kind::kAllReduce, comm->rank, -1, false, from, to, count, type, operation, stream});
+}
+int ncclSend(const void* from, size_t count, int type, int peer, Comm* comm, void* stream) {
+  return IssueOrQueue("ncclSend",
+                      {Kind::kTransfer, comm->rank, peer, true, from, nullptr, count, type, 0, stream});
+}
+int ncclRecv(void* to, size_t count, int type, int peer, Comm* comm, void* stream) {
+  return IssueOrQueue("ncclRecv",
+                      {Kind::kTransfer, comm->rank, peer, false, nullptr, to, count, type, 0, stream});
 }
 int ncclGroupEnd() {
   std::vector<Call> all;
@@ -220,12 +372,19 @@ int ncclGroupEnd() {
     if (--depth > 0) return kSuccess;
     all.swap(pending);
     if (fails) return kInternalError;
+    // All ranks of a clique of one process in one go.
+    std::map<const Clique*, size_t> parts;
+    for (const Call& call : all) ++parts[call.rank->clique.get()];
+    for (const auto& [clique, given] : parts) {
+      if (clique->in_one_process && given != clique->ordinals.size()) return kInvalidUsage;
+    }
   }
-  std::map<const Clique*, std::vector<Call>> groups;
-  for (const Call& call : all) groups[call.comm->clique.get()].push_back(call);
-  for (const auto& [clique, group] : groups) {
-    if (const int result = Launch(group); result != kSuccess) return result;
+  int result = kSuccess;
+  for (const Call& call : all) {
+    const int issued = Issue(call);
+    if (issued != kSuccess && issued != kInProgress) return issued;
+    if (issued == kInProgress) result = kInProgress;
   }
-  return kSuccess;
+  return result;
 }
 }

@@ -3,13 +3,22 @@
 
 namespace lanescope::test {
 
+// A part of what several GPUs do together, for a stream.
+struct FakeNcclPart {
+  // Asked at the front of its stream, until it is true.
+  bool (*may_run)(void* data) = nullptr;
+  void (*run)(void* data) = nullptr;
+  // Called when the part is gone, whether it has run or not.
+  void (*drop)(void* data) = nullptr;
+  void* data = nullptr;
+};
+
 // The streams of whoever uses it.
 struct FakeNcclStreams {
   void* user = nullptr;
-  // What is issued to any of these streams from now on runs after all that is issued to all of them already.
-  void (*meet)(void* user, const int* ordinals, void* const* streams, int count) = nullptr;
-  // `drop` is called when the work is gone, whether it has run or not.
-  void (*enqueue)(void* user, void* stream, void (*work)(void*), void (*drop)(void*), void* data) = nullptr;
+  // The ordinal of the calling thread's GPU.
+  int (*current)(void* user) = nullptr;
+  void (*enqueue)(void* user, void* stream, FakeNcclPart part) = nullptr;
 };
 
 // By name: FakeNcclUse; null: no streams.
@@ -22,5 +31,8 @@ using FakeNcclFail = void (*)(const char* function, int nth);
 using FakeNcclAsyncError = void (*)(int result);
 // FakeNcclLive: communicators that are there.
 using FakeNcclLive = int (*)();
+// FakeNcclOverlaps: how often something was issued to a stream while another one of the same GPU had
+// something that had not run. NCCL warns of that: it may wait for ever.
+using FakeNcclOverlaps = int (*)();
 
 }  // namespace lanescope::test

@@ -55,6 +55,7 @@ class RuntimeApi : public Api {
     properties.clock_khz = Attribute(cudaDevAttrClockRate, ordinal);
     properties.memory_clock_khz = Attribute(cudaDevAttrMemoryClockRate, ordinal);
     properties.memory_bus_bits = device.memoryBusWidth;
+    properties.uuid.assign(device.uuid.bytes, sizeof device.uuid.bytes);
     return properties;
   }
 
@@ -158,6 +159,15 @@ class RuntimeApi : public Api {
   }
   void SynchronizeEvent(EventHandle event) override {
     Check(cudaEventSynchronize(cuda::ToCuda(event)), "cudaEventSynchronize");
+  }
+  bool IsReached(EventHandle event) override {
+    const cudaError_t status = cudaEventQuery(cuda::ToCuda(event));
+    if (status == cudaErrorNotReady) {
+      cudaGetLastError();  // it is kept as if it were an error
+      return false;
+    }
+    Check(status, "cudaEventQuery");
+    return true;
   }
   int64_t ElapsedNs(EventHandle start, EventHandle end) override {
     float ms = 0;

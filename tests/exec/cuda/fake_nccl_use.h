@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/base/error.h"
 #include "tests/exec/cuda/stub_cuda.h"
@@ -29,13 +28,10 @@ class FakeNccl {
   explicit FakeNccl(StubCuda* stub) : file_(LANESCOPE_FAKE_NCCL), stub_(stub) {
     library_ = dlopen(LANESCOPE_FAKE_NCCL, RTLD_NOW | RTLD_LOCAL);
     LANESCOPE_CHECK(library_ != nullptr);
-    const lanescope::test::FakeNcclStreams streams{this, Meet, Enqueue};
+    const lanescope::test::FakeNcclStreams streams{this, Current, Enqueue};
     Find<lanescope::test::FakeNcclUse>("FakeNcclUse")(&streams);
   }
-  ~FakeNccl() {
-    Find<lanescope::test::FakeNcclUse>("FakeNcclUse")(nullptr);
-    for (const EventHandle event : events_) stub_->DestroyEvent(event);
-  }
+  ~FakeNccl() { Find<lanescope::test::FakeNcclUse>("FakeNcclUse")(nullptr); }
   FakeNccl(const FakeNccl&) = delete;
   FakeNccl& operator=(const FakeNccl&) = delete;
 
@@ -44,6 +40,7 @@ class FakeNccl {
     Find<lanescope::test::FakeNcclFail>("FakeNcclFail")(function, nth);
   }
   void AsyncError(int result) { Find<lanescope::test::FakeNcclAsyncError>("FakeNcclAsyncError")(result); }
+  int overlaps() { return Find<lanescope::test::FakeNcclOverlaps>("FakeNcclOverlaps")(); }
   int live() { return Find<lanescope::test::FakeNcclLive>("FakeNcclLive")(); }
 
  private:
@@ -51,29 +48,17 @@ class FakeNccl {
   F Find(const char* name) {
     return reinterpret_cast<F>(dlsym(library_, name));
   }
-  static void Meet(void* user, const int* ordinals, void* const* streams, int count) {
-    auto* self = static_cast<FakeNccl*>(user);
-    std::vector<EventHandle> arrived;
-    for (int i = 0; i < count; ++i) {
-      self->stub_->MakeCurrent(ordinals[i]);
-      arrived.push_back(self->stub_->CreateEvent(false));
-      self->stub_->Record(arrived.back(), static_cast<StreamHandle>(streams[i]));
-    }
-    for (int i = 0; i < count; ++i) {
-      for (const EventHandle event : arrived) self->stub_->Wait(static_cast<StreamHandle>(streams[i]), event);
-    }
-    self->events_.insert(self->events_.end(), arrived.begin(), arrived.end());
-  }
-  static void Enqueue(void* user, void* stream, void (*work)(void*), void (*drop)(void*), void* data) {
-    const std::shared_ptr<void> owned(data, drop);
-    static_cast<FakeNccl*>(user)->stub_->Enqueue(static_cast<StreamHandle>(stream),
-                                                 [work, owned] { work(owned.get()); });
+  static int Current(void*) { return StubCuda::Current(); }
+  static void Enqueue(void* user, void* stream, lanescope::test::FakeNcclPart part) {
+    const std::shared_ptr<void> owned(part.data, part.drop);
+    static_cast<FakeNccl*>(user)->stub_->EnqueueTogether(
+        static_cast<StreamHandle>(stream), [part, owned] { return part.may_run(owned.get()); },
+        [part, owned] { part.run(owned.get()); });
   }
 
   const NcclFile file_;
   StubCuda* const stub_;
   void* library_ = nullptr;
-  std::vector<EventHandle> events_;
 };
 
 }  // namespace lanescope::exec::test

@@ -75,7 +75,8 @@ int64_t StubCuda::device_bytes(int ordinal) const {
 cuda::GpuProperties StubCuda::Properties(int ordinal) {
   LANESCOPE_CHECK(ordinal >= 0 && ordinal < options_.gpus);
   const int multiprocessors = ordinal == 0 ? options_.first_multiprocessors : options_.multiprocessors;
-  return {"Stub GPU", options_.memory_bytes, 90, multiprocessors, 2, 1980000, 3201000, 6144};
+  return {"Stub GPU", options_.memory_bytes,          90, multiprocessors, 2, 1980000, 3201000,
+          6144,       fmt::format("stub {}", ordinal)};
 }
 
 void StubCuda::MakeCurrent(int ordinal) {

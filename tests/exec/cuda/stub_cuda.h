@@ -2,6 +2,7 @@
 // events allow, so that a missing dependency shows, and records the calls. Its kernels are the host's.
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -73,6 +74,7 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   void RecordInGraph(EventHandle event, StreamHandle stream) override;
   void Wait(StreamHandle stream, EventHandle event) override;
   void SynchronizeEvent(EventHandle event) override;
+  bool IsReached(EventHandle event) override;
   int64_t ElapsedNs(EventHandle start, EventHandle end) override;
   void Copy(StreamHandle stream, void* to, int to_ordinal, const void* from, int from_ordinal,
             int64_t bytes) override;
@@ -87,6 +89,12 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
 
   // For the stub's kernels.
   void Enqueue(StreamHandle stream, std::function<void()> work);
+  // Work that is asked at the front of its stream whether it may run, and that another thread may have to let
+  // go on. A thread that waits for it longer than kMostTogether ends the test.
+  void EnqueueTogether(StreamHandle stream, std::function<bool()> may_run, std::function<void()> work);
+  static constexpr std::chrono::seconds kMostTogether{20};
+  // The ordinal that the calling thread has turned to.
+  static int Current();
   bool IsDeviceMemory(const void* memory) const;
 
  private:
@@ -96,7 +104,8 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   struct Capture;
   struct Work {
     std::function<void()> run;
-    Event* wait = nullptr;  // runs only when this event has reached `generation`
+    std::function<bool()> may_run = {};  // not null: of EnqueueTogether
+    Event* wait = nullptr;               // runs only when this event has reached `generation`
     int64_t generation = 0;
     size_t captured_wait = SIZE_MAX;  // inside a graph: the node that must have run
     size_t node = 0;
@@ -112,7 +121,8 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   void RefuseInCapture(const char* call) const;
   void Add(Stream* stream, Work work);
   void CompleteEvent(Event* event);
-  void RunUntil(const std::function<bool()>& done);
+  void RunUntil(std::unique_lock<std::recursive_mutex>* lock, const std::function<bool()>& done);
+  bool RunWhatCan(const std::function<bool()>& done);
   bool RunOneOf(std::vector<std::deque<Work>*> queues, const std::function<bool(const Work&)>& ready,
                 const std::function<void(const Work&)>& finished);
   void RunGraph(const Graph& graph);

@@ -1,6 +1,8 @@
 // Streams, events and copies of the stub, and the order in which it runs what was issued.
 #include <algorithm>
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "core/base/error.h"
 #include "tests/exec/cuda/stub_state.h"
@@ -119,13 +121,25 @@ void StubCuda::Add(Stream* stream, Work work) {
 }
 
 void StubCuda::SynchronizeEvent(EventHandle handle) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  std::unique_lock<std::recursive_mutex> lock(mutex_);
   Count("cudaEventSynchronize");
   const Event* event = At(handle);
   CheckGpu(event->ordinal);
   if (event->captured) Throw(Code::kInternal, "cudaEventSynchronize failed: cudaErrorCapturedEvent");
   const int64_t wanted = event->recorded;
-  RunUntil([event, wanted] { return event->completed >= wanted; });
+  RunUntil(&lock, [event, wanted] { return event->completed >= wanted; });
+}
+
+// As IsEmpty.
+bool StubCuda::IsReached(EventHandle handle) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Count("cudaEventQuery");
+  const Event* event = At(handle);
+  CheckGpu(event->ordinal);
+  const int64_t wanted = event->recorded;
+  bool asked = false;
+  RunWhatCan([&] { return std::exchange(asked, true) || event->completed >= wanted; });
+  return event->completed >= wanted;
 }
 
 int64_t StubCuda::ElapsedNs(EventHandle start, EventHandle end) {
@@ -136,13 +150,13 @@ int64_t StubCuda::ElapsedNs(EventHandle start, EventHandle end) {
 }
 
 void StubCuda::Synchronize(StreamHandle handle) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  std::unique_lock<std::recursive_mutex> lock(mutex_);
   Count("cudaStreamSynchronize");
   const Stream* stream = At(handle);
   if (stream->capture != nullptr)
     Throw(Code::kInternal, "cudaStreamSynchronize failed: cudaErrorStreamCaptureUnsupported");
   CheckGpu(stream->ordinal);
-  RunUntil([stream] { return stream->work.empty(); });
+  RunUntil(&lock, [stream] { return stream->work.empty(); });
 }
 
 // Time passes between two questions: some of what was issued to any stream runs.
@@ -153,7 +167,7 @@ bool StubCuda::IsEmpty(StreamHandle handle) {
   CheckGpu(stream->ordinal);
   if (stream->work.empty()) return true;
   const size_t left = stream->work.size();
-  RunUntil([&] { return stream->work.size() < left; });
+  RunWhatCan([&] { return stream->work.size() < left; });
   return stream->work.empty();
 }
 
@@ -179,6 +193,17 @@ void StubCuda::Enqueue(StreamHandle stream, std::function<void()> work) {
   Add(At(stream), std::move(item));
 }
 
+void StubCuda::EnqueueTogether(StreamHandle stream, std::function<bool()> may_run,
+                               std::function<void()> work) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  Work item;
+  item.run = std::move(work);
+  item.may_run = std::move(may_run);
+  Add(At(stream), std::move(item));
+}
+
+int StubCuda::Current() { return current_gpu; }
+
 uint64_t StubCuda::Random(uint64_t below) {
   random_ = random_ * 6364136223846793005u + 1442695040888963407u;
   return (random_ >> 33) % below;
@@ -197,23 +222,42 @@ bool StubCuda::RunOneOf(std::vector<std::deque<Work>*> queues, const std::functi
   return true;
 }
 
-void StubCuda::RunUntil(const std::function<bool()>& done) {
+// Whether it is done now. If not, only what waits for other threads is left: anything else that is waited for
+// would never come.
+bool StubCuda::RunWhatCan(const std::function<bool()>& done) {
   struct Unprotected {
     explicit Unprotected(StubCuda* s) : stub(s) { stub->Protect(false); }
     ~Unprotected() { stub->Protect(true); }
     StubCuda* stub;
   };
   const Unprotected memory(this);
-  const auto ready = [](const Work& work) {
-    return work.wait == nullptr || work.wait->completed >= work.generation;
+  bool others = false;
+  const auto ready = [&others](const Work& work) {
+    const bool reached = work.wait == nullptr || work.wait->completed >= work.generation;
+    if (work.may_run == nullptr) return reached;
+    const bool may_run = work.may_run();
+    others |= !may_run;
+    return may_run;
   };
   while (!done()) {
     std::vector<std::deque<Work>*> queues;
-    for (const auto& stream : streams_) {
-      if (stream->capture == nullptr) queues.push_back(&stream->work);
-    }
-    // Otherwise what is waited for never comes.
-    LANESCOPE_CHECK(RunOneOf(std::move(queues), ready, [](const Work&) {}));
+    // What was issued before a capture runs on meanwhile.
+    for (const auto& stream : streams_) queues.push_back(&stream->work);
+    others = false;
+    if (RunOneOf(std::move(queues), ready, [](const Work&) {})) continue;
+    LANESCOPE_CHECK(others);
+    return false;
+  }
+  return true;
+}
+
+void StubCuda::RunUntil(std::unique_lock<std::recursive_mutex>* lock, const std::function<bool()>& done) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (!RunWhatCan(done)) {
+    LANESCOPE_CHECK(std::chrono::steady_clock::now() - begin < kMostTogether);
+    lock->unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    lock->lock();
   }
 }
 
