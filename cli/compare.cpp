@@ -107,6 +107,7 @@ void CompareRows(const CompareOptions& options) {
   const auto log = [&](const std::string& lines) { options.as_json ? PrintNotes(lines) : PrintText(lines); };
   study::ComparisonRequest request = RequestOf(options, machine);
   request.job = &job;
+  request.step.joint_launches = job.InAll(request.step.joint_launches);
   if (!job.is_first()) {
     request.note = nullptr;
     if (!options.no_run) study::Comparer(std::move(request)).Run();

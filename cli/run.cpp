@@ -234,7 +234,9 @@ void RunGraph(RunOptions options) {
   if (roles.are_served() && capture.active())
     Throw(Code::kUnimplemented, "--profile where others serve this process; record commands alone");
   const Machine machine = job.JoinGpus(options.machine.Load(), NoteLine);
-  const study::Workload workload(options.graph, options.step.On(machine));
+  study::WorkloadOptions step = options.step.On(machine);
+  step.joint_launches = job.InAll(step.joint_launches);
+  const study::Workload workload(options.graph, step);
   std::vector<NodeId> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;

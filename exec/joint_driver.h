@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <shared_mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/dtype.h"
 #include "core/base/error.h"
@@ -29,6 +31,32 @@ struct JointPart {
   void* output = nullptr;
 };
 
+// Launches whose parts are on GPUs of several processes, those of this one on fixed devices. Each process
+// issues its own parts, when it is its turn (ProcessTurns). Thread-safe, but that launches are issued by one
+// thread at a time. No call waits for other processes but AllReduce, for as long as these take to issue
+// their parts, nor does the destructor.
+class JointGroup {
+ public:
+  virtual ~JointGroup() = default;
+  // Whether all processes have met. Throws what has gone wrong.
+  virtual bool IsJoined() = 0;
+  // Issues this process' parts, in the order in which their devices were given to Join. Throws where that
+  // fails, and once the group was given up.
+  virtual void AllReduce(Reduction reduction, DataType dtype, int64_t elements,
+                         std::span<const JointPart> parts) = 0;
+  // What has gone wrong with launches since they were issued.
+  virtual std::optional<Error> Problem() = 0;
+  // What is under way ends, with whatever result. The group is of no more use.
+  virtual void Abort() noexcept = 0;
+};
+
+// This process' part in a group.
+struct JointMembers {
+  std::vector<StreamDevice*> devices;
+  std::vector<int> ranks;  // of each, among `count` of all processes
+  int count = 0;
+};
+
 // One for all devices of a set; shared by the steps that run on them. Thread-safe.
 class JointDriver {
  public:
@@ -43,6 +71,9 @@ class JointDriver {
   virtual std::optional<Error> Problem(std::span<StreamDevice* const> devices) = 0;
   // Launches on these devices that are under way end, with whatever result.
   virtual void Abort(std::span<StreamDevice* const> devices) noexcept = 0;
+
+  // Begins to join GPUs of other processes under the text that PeerDriver::NewConnection gave one of them.
+  virtual std::unique_ptr<JointGroup> Join(const std::string& connection, const JointMembers& members) = 0;
 
   // Held alone while the parts of a launch are issued, shared while anything else is.
   std::shared_mutex& issue_mutex() { return issue_mutex_; }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
 
 #include "core/base/error.h"
-#include "core/place/joint_launch.h"
+#include "core/schedule/joint_parts.h"
 #include "exec/pacer.h"
+#include "exec/peer_connections.h"
 #include "exec/stream_device.h"
 
 namespace lanescope::exec {
@@ -73,21 +73,16 @@ void LoadedSchedule::LoadStreams(const IdVector<DeviceId, std::unique_ptr<Device
                                              share != nullptr ? share->phase : IdVector<CommandId, int>());
 }
 
-// Commands are in the order of the schedule, which is not that of the ranks.
 std::vector<JointLaunch> LoadedSchedule::JointLaunches() const {
-  std::map<std::string, JointLaunch> by_name;
-  for (const CommandId c : commands_.ids()) {
-    if (schedule_->commands[c].kind != CommandKind::kLaunch) continue;
-    const Node& node = graph_.node(schedule_->commands[c].node);
-    const std::string name = JointLaunchOf(node);
-    if (name.empty()) continue;
-    JointLaunch& launch = by_name[name];
+  std::vector<JointLaunch> launches;
+  for (const JointParts& joint : FindJointParts(graph_, *schedule_)) {
+    const Node& node = graph_.node(schedule_->commands[joint.commands[0]].node);
+    JointLaunch& launch = launches.emplace_back();
     launch.reduction = ParseReduction(node.StringAttr("reduction"));
     launch.dtype = node.TypeAttr("T");
-    launch.parts.push_back(c);
+    launch.parts = joint.commands;
+    launch.is_of_several = joint.count > static_cast<int>(joint.commands.size());
   }
-  std::vector<JointLaunch> launches;
-  for (auto& [name, launch] : by_name) launches.push_back(std::move(launch));
   return launches;
 }
 
@@ -185,6 +180,11 @@ void LoadedSchedule::Connect(std::shared_ptr<const TaskShare> share, Transport* 
                              const Machine* emulated, const PeerConnections* connections) {
   for (const CommandId c : share->ends.ids()) {
     if (share->ends[c].peer >= 0) messages_queue_ = plan().queue_of[c];
+  }
+  for (const CommandId c : share->ends.ids()) {
+    if (share->ends[c].meeting < 0) continue;
+    const Meeting& meeting = share->meetings[static_cast<size_t>(share->ends[c].meeting)];
+    if (meeting.tasks.size() > 1) program_->Join(meeting.parts[0], connections->GroupOf(meeting.gpus));
   }
   messages_ = std::make_unique<MessageProgress>(this, std::move(share), transport, emulated, connections);
 }

@@ -52,6 +52,8 @@ class LoadedSchedule : private CommandRunner {
   int messages_queue() const { return messages_queue_; }
   // Whether all that streams do before a command that runs on the host is complete.
   bool MayBegin(CommandId command) { return program_ == nullptr || program_->MayBegin(command); }
+  // Whether the launch of this part of a joint launch has run in this step.
+  bool IsJointThrough(CommandId part) { return program_->IsJointThrough(part); }
   // Of a copy to (`sent`) or from another task that may begin. Throws FailedPrecondition for a variable
   // without a value.
   MessageMemory MemoryOfMessage(CommandId command, bool sent);

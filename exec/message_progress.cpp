@@ -66,7 +66,29 @@ void MessageProgress::Start(CommandId command) {
   message.peer = end.peer;
   message.tag = first_tag_ + end.message;
   message.is_signal = loaded_.schedule().commands[command].kind != CommandKind::kCopy;
-  if (loaded_.MayBegin(command)) Begin(&message);
+  message.meeting = end.meeting;
+  if (message.meeting >= 0) {
+    BeginMeeting(&message);
+  } else if (loaded_.MayBegin(command)) {
+    Begin(&message);
+  }
+}
+
+// What comes before its parts has been given to their devices, which is enough.
+void MessageProgress::BeginMeeting(Message* message) {
+  message->has_begun = true;
+  message->start_ns = NowNs();
+  message->transfer =
+      turns_.Begin(share_->meetings[static_cast<size_t>(message->meeting)].tasks, message->tag);
+}
+
+// Their turns are free again; `all`: their step is over.
+void MessageProgress::EndJointLaunches(bool all) {
+  std::erase_if(joint_launches_, [&](const auto& launch) {
+    if (!all && !loaded_.IsJointThrough(launch.second)) return false;
+    turns_.End(launch.first);
+    return true;
+  });
 }
 
 void MessageProgress::Begin(Message* message) {
@@ -176,6 +198,7 @@ void MessageProgress::TestTickets() {
 
 void MessageProgress::TestTransfers() {
   through_.clear();
+  EndJointLaunches(false);
   turns_.Poll();
   transfers_.Poll(&through_);
   for (Message& message : messages_) {
@@ -234,6 +257,12 @@ bool MessageProgress::Advance(Message* message) {
     if (loaded_.MayBegin(message->command)) Begin(message);
     return false;
   }
+  if (message->meeting >= 0) {
+    if (!turns_.IsGranted(message->transfer)) return false;
+    const Meeting& meeting = share_->meetings[static_cast<size_t>(message->meeting)];
+    joint_launches_.emplace_back(message->transfer, meeting.parts[0]);
+    return true;
+  }
   if (message->is_in_header) {
     if (!message->tickets.empty()) return false;
     if (!message->is_send) TakeHeader(message);
@@ -267,7 +296,8 @@ int64_t MessageProgress::DueNs() {
   // 200 us between two looks a step of DeepCoNN's towers took 68 ms instead of 47.
   constexpr int64_t kBetweenPiecesNs = 50'000;
   constexpr int64_t kBetweenLooksNs = 20'000;  // at what a device does
-  int64_t due = transfers_.IsAtWork() ? NowNs() + kBetweenLooksNs : INT64_MAX;
+  const bool at_work = transfers_.IsAtWork() || !joint_launches_.empty();
+  int64_t due = at_work ? NowNs() + kBetweenLooksNs : INT64_MAX;
   for (const Message& message : messages_) {
     if (!message.has_begun) due = std::min(due, NowNs() + kBetweenLooksNs);
     // Who waits to be told that it is through is told then.
@@ -289,6 +319,7 @@ std::vector<CommandId> MessageProgress::Abandon() {
     abandoned.push_back(message.command);
   }
   transfers_.Abandon();
+  joint_launches_.clear();
   turns_.Abandon();
   messages_.clear();
   return abandoned;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/machine/machine.h"
@@ -51,7 +52,10 @@ class MessageProgress {
     BeginStepAt(kFirstStepTag + static_cast<int>(number % kStepsOfTags) * share_->num_messages);
   }
   // The step's messages have the tags from `first_tag` on.
-  void BeginStepAt(int first_tag) { first_tag_ = first_tag; }
+  void BeginStepAt(int first_tag) {
+    first_tag_ = first_tag;
+    EndJointLaunches(true);
+  }
   // The other ends may begin theirs later. Throws what reading the tensor throws. What its device still does
   // before it is not waited for here.
   void Start(CommandId command);
@@ -78,7 +82,8 @@ class MessageProgress {
     CommandId command;
     bool has_begun = false;  // its device has done what comes before it
     bool is_send = false, has_header = false;
-    bool is_signal = false;  // that something has ended; else it carries a tensor
+    bool is_signal = false;  // that something has ended, or a meeting; else it carries a tensor
+    int meeting = -1;        // not -1: of the share
     bool is_paced = false;   // over an emulated link
     bool is_small = false;   // is_paced: its content is posted, and nobody tells when it is through
     int peer = 0, tag = 0;
@@ -113,6 +118,8 @@ class MessageProgress {
   bool IsThrough(Message* message);
   void TestTickets();
   void TestTransfers();
+  void BeginMeeting(Message* message);
+  void EndJointLaunches(bool all);
   void SendOrReceive(Message* message, void* data, int64_t bytes);
 
   LoadedSchedule& loaded_;
@@ -122,6 +129,8 @@ class MessageProgress {
   const PeerConnections* const connections_;
   ProcessTurns turns_;
   PeerTransfers transfers_;
+  // Whose parts are launched or will be next: the turn, and one part.
+  std::vector<std::pair<ProcessTurns::Ticket, CommandId>> joint_launches_;
   int first_tag_ = 0;
   std::list<Message> messages_;  // their memory stays where it is
   std::vector<Transport::Ticket> open_, done_;

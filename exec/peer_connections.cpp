@@ -1,7 +1,7 @@
 #include "exec/peer_connections.h"
 
 #include <algorithm>
-#include <optional>
+#include <list>
 #include <set>
 
 #include "core/base/clock.h"
@@ -74,25 +74,33 @@ std::vector<GpuPair> JoinedPairs(const Schedule& schedule, const Machine& machin
   return {pairs.begin(), pairs.end()};
 }
 
-StreamDevice* PeerConnections::OwnOf(const GpuPair& pair) const {
-  const int rank = transport_.rank();
-  const DeviceId own = tasks_.task_of[pair.first] == rank ? pair.first : pair.second;
-  if (tasks_.task_of[own] != rank) return nullptr;
-  StreamDevice* const device = devices_[own]->streams();
+StreamDevice* PeerConnections::OwnGpu(DeviceId gpu) const {
+  StreamDevice* const device = devices_[gpu]->streams();
   LANESCOPE_CHECK(device != nullptr);
+  if (device->peers() == nullptr || device->joint() == nullptr)
+    Throw(Code::kFailedPrecondition, "{} works with no GPUs of other processes", device->spec().local_name());
   return device;
 }
 
-// Each connection's name comes from the process of its first GPU.
-std::string PeerConnections::NamesOf(const std::vector<GpuPair>& pairs) {
-  std::string names;
+std::vector<PeerConnections::Missing> PeerConnections::FindMissing(
+    const std::vector<GpuPair>& pairs, const std::vector<GpuGroup>& groups) const {
+  std::vector<Missing> missing;
   for (const GpuPair& pair : pairs) {
-    if (tasks_.task_of[pair.first] != transport_.rank()) continue;
-    StreamDevice* const device = OwnOf(pair);
-    if (device->peers() == nullptr)
-      Throw(Code::kFailedPrecondition, "{} does not send to GPUs of other processes",
-            device->spec().local_name());
-    const std::string name = device->peers()->NewConnection();
+    if (!channels_.contains(pair)) missing.push_back({{pair.first, pair.second}, true});
+  }
+  const std::set<GpuGroup> different(groups.begin(), groups.end());
+  for (const GpuGroup& group : different) {
+    if (!groups_.contains(group)) missing.push_back({group, false});
+  }
+  return missing;
+}
+
+// Each connection's name comes from the process of its first GPU.
+std::string PeerConnections::NamesOf(const std::vector<Missing>& missing) const {
+  std::string names;
+  for (const auto& [gpus, is_pair] : missing) {
+    if (!IsOwn(gpus[0])) continue;
+    const std::string name = OwnGpu(gpus[0])->peers()->NewConnection();
     LANESCOPE_CHECK(name.size() < 256);
     names += static_cast<char>(name.size());
     names += name;
@@ -100,77 +108,111 @@ std::string PeerConnections::NamesOf(const std::vector<GpuPair>& pairs) {
   return names;
 }
 
-void PeerConnections::Join(const GpuPair& pair, const std::string& name) {
-  const int end = tasks_.task_of[pair.first] == transport_.rank() ? 0 : 1;
-  const int other = tasks_.task_of[end == 0 ? pair.second : pair.first];
-  StreamDevice* const device = OwnOf(pair);
-  JoiningReport report(&transport_, other);
+// Until all processes of the GPUs have joined, or one has failed.
+template <typename Made>
+void PeerConnections::Meet(const GpuGroup& gpus, Made* made) {
+  std::set<int> others;
+  for (const DeviceId gpu : gpus) {
+    if (!IsOwn(gpu)) others.insert(tasks_.task_of[gpu]);
+  }
+  std::list<JoiningReport> reports;
+  for (const int other : others) reports.emplace_back(&transport_, other);
   PatientWait patience(&transport_);
   const int64_t begin = NowNs();
-  auto channel = device->peers()->Join(name, end);
   for (;;) {
-    const bool joined = channel->IsJoined();
-    if (joined) report.Tell(true);
-    const bool heard = report.IsHeard();
-    if (heard && !report.theirs()) throw OtherHasFailed();
-    if (joined && heard) break;
+    const bool joined = (*made)()->IsJoined();
+    bool all = joined;
+    for (JoiningReport& report : reports) {
+      if (joined) report.Tell(true);
+      const bool heard = report.IsHeard();
+      if (heard && !report.theirs()) throw OtherHasFailed();
+      all = all && heard;
+    }
+    if (all) return;
     if (NowNs() - begin > kMostJoiningNs)
-      Throw(Code::kDeadlineExceeded, "{} has not met a GPU of {} within {} s", device->spec().local_name(),
-            transport_.NameOf(other), kMostJoiningNs / 1'000'000'000);
+      Throw(Code::kDeadlineExceeded, "GPUs of {} have not met those of other processes within {} s",
+            transport_.NameOf(transport_.rank()), kMostJoiningNs / 1'000'000'000);
     patience.Next(NowNs() + kPauseNs);
   }
-  channels_[pair] = std::move(channel);
 }
 
-void PeerConnections::Require(const std::vector<GpuPair>& pairs) {
-  std::vector<GpuPair> missing;
-  for (const GpuPair& pair : pairs) {
-    if (!channels_.contains(pair)) missing.push_back(pair);
-  }
-  if (missing.empty()) return;
-  const int rank = transport_.rank();
-  std::string problem;
-  const auto note = [&](const Error& error) {
-    if (problem.empty()) problem = fmt::format("{}: {}", transport_.NameOf(rank), error.message());
+void PeerConnections::JoinPair(const GpuGroup& gpus, const std::string& name, int end) {
+  std::unique_ptr<PeerChannel> channel;
+  const auto make = [&] {
+    if (channel == nullptr) channel = OwnGpu(gpus[static_cast<size_t>(end)])->peers()->Join(name, end);
+    return channel.get();
   };
-  std::string own;
-  try {
-    own = NamesOf(missing);
-  } catch (const Error& error) {
-    note(error);
-    own.clear();
-  }
-  const std::vector<std::string> names = transport_.Share(own);
+  Meet(gpus, &make);
+  channels_[{gpus[0], gpus[1]}] = std::move(channel);
+}
+
+void PeerConnections::JoinGroup(const GpuGroup& gpus, const std::string& name) {
+  std::unique_ptr<JointGroup> group;
+  const auto make = [&] {
+    if (group != nullptr) return group.get();
+    JointMembers members;
+    members.count = static_cast<int>(gpus.size());
+    for (size_t rank = 0; rank < gpus.size(); ++rank) {
+      if (!IsOwn(gpus[rank])) continue;
+      members.devices.push_back(OwnGpu(gpus[rank]));
+      members.ranks.push_back(static_cast<int>(rank));
+    }
+    group = members.devices[0]->joint()->Join(name, members);
+    return group.get();
+  };
+  Meet(gpus, &make);
+  groups_[gpus] = std::move(group);
+}
+
+void PeerConnections::JoinAll(const std::vector<Missing>& missing, const std::vector<std::string>& names,
+                              std::string* problem) {
   std::vector<size_t> read(names.size(), 0);  // by rank: how far
-  for (const GpuPair& pair : missing) {
-    const auto giver = static_cast<size_t>(tasks_.task_of[pair.first]);
+  for (const auto& [gpus, is_pair] : missing) {
+    const auto giver = static_cast<size_t>(tasks_.task_of[gpus[0]]);
     size_t& at = read[giver];
-    if (at >= names[giver].size()) continue;  // it has failed, and says so below
+    if (at >= names[giver].size()) continue;  // it has failed, and says so
     const size_t length = static_cast<unsigned char>(names[giver][at]);
     const std::string name = names[giver].substr(at + 1, length);
     at += 1 + length;
-    if (!HasEnd(pair)) continue;
+    if (std::ranges::none_of(gpus, [this](DeviceId gpu) { return IsOwn(gpu); })) continue;
     try {
-      Join(pair, name);
+      is_pair ? JoinPair(gpus, name, IsOwn(gpus[0]) ? 0 : 1) : JoinGroup(gpus, name);
     } catch (const Error& error) {
-      note(error);
+      if (problem->empty()) *problem = error.message();
     } catch (const OtherHasFailed&) {
     }
   }
-  for (const std::string& theirs : transport_.Share(problem)) {
-    if (!theirs.empty())
-      Throw(Code::kFailedPrecondition, "GPUs of two processes cannot be joined: {}", theirs);
-  }
-  for (const GpuPair& pair : missing) channels_.try_emplace(pair);
 }
 
-bool PeerConnections::HasEnd(const GpuPair& pair) const {
-  return tasks_.task_of[pair.first] == transport_.rank() || tasks_.task_of[pair.second] == transport_.rank();
+void PeerConnections::Require(const std::vector<GpuPair>& pairs, const std::vector<GpuGroup>& groups) {
+  const std::vector<Missing> missing = FindMissing(pairs, groups);
+  if (missing.empty()) return;
+  std::string own, problem;
+  try {
+    own = NamesOf(missing);
+  } catch (const Error& error) {
+    problem = error.message();
+  }
+  JoinAll(missing, transport_.Share(own), &problem);
+  const std::vector<std::string> problems = transport_.Share(problem);
+  for (size_t rank = 0; rank < problems.size(); ++rank) {
+    if (!problems[rank].empty())
+      Throw(Code::kFailedPrecondition, "GPUs of several processes cannot be joined: {}: {}",
+            transport_.NameOf(static_cast<int>(rank)), problems[rank]);
+  }
+  for (const auto& [gpus, is_pair] : missing) {
+    is_pair ? void(channels_.try_emplace({gpus[0], gpus[1]})) : void(groups_.try_emplace(gpus));
+  }
 }
 
 PeerChannel* PeerConnections::Between(DeviceId a, DeviceId b) const {
   const auto found = channels_.find({std::min(a, b), std::max(a, b)});
   return found != channels_.end() ? found->second.get() : nullptr;
+}
+
+JointGroup* PeerConnections::GroupOf(const GpuGroup& gpus) const {
+  const auto found = groups_.find(gpus);
+  return found != groups_.end() ? found->second.get() : nullptr;
 }
 
 }  // namespace lanescope::exec

@@ -11,6 +11,7 @@
 #include "core/machine/tasks.h"
 #include "core/schedule/schedule.h"
 #include "exec/device.h"
+#include "exec/joint_driver.h"
 #include "exec/peer_channel.h"
 #include "exec/transport.h"
 
@@ -18,6 +19,8 @@ namespace lanescope::exec {
 
 // Two GPUs, the lower first.
 using GpuPair = std::pair<DeviceId, DeviceId>;
+// Those of a joint launch of several processes, by rank.
+using GpuGroup = std::vector<DeviceId>;
 
 // Those that send to each other and are of different tasks, ascending. Throws FailedPrecondition for a copy
 // that a GPU of hardware would exchange with another task's host.
@@ -34,23 +37,40 @@ class PeerConnections {
                   Transport* transport)
       : tasks_(tasks), devices_(devices), transport_(*transport) {}
 
-  // All processes call it with the same pairs. Makes those that are new, one after the other: whoever has no
-  // end of one goes on to the next, and both ends of the first that is not made are at it or come to it. What
-  // goes wrong in one process all of them throw.
-  void Require(const std::vector<GpuPair>& pairs);
+  // All processes call it with the same pairs and groups. Makes those that are new, one after the other:
+  // whoever has no GPU of one goes on to the next, and all processes of the first that is not made are at it
+  // or come to it. What goes wrong in one process all of them throw.
+  void Require(const std::vector<GpuPair>& pairs, const std::vector<GpuGroup>& groups);
   // This process' end; null where the two are not joined.
   PeerChannel* Between(DeviceId a, DeviceId b) const;
+  // This process' part of one that was required; null where it has none.
+  JointGroup* GroupOf(const GpuGroup& gpus) const;
 
  private:
-  bool HasEnd(const GpuPair& pair) const;
-  StreamDevice* OwnOf(const GpuPair& pair) const;
-  std::string NamesOf(const std::vector<GpuPair>& pairs);
-  void Join(const GpuPair& pair, const std::string& name);
+  // One that is to be made: two GPUs, or a group.
+  struct Missing {
+    GpuGroup gpus;
+    bool is_pair = false;
+  };
+
+  std::vector<Missing> FindMissing(const std::vector<GpuPair>& pairs,
+                                   const std::vector<GpuGroup>& groups) const;
+  bool IsOwn(DeviceId gpu) const { return tasks_.task_of[gpu] == transport_.rank(); }
+  StreamDevice* OwnGpu(DeviceId gpu) const;
+  std::string NamesOf(const std::vector<Missing>& missing) const;
+  void JoinPair(const GpuGroup& gpus, const std::string& name, int end);
+  void JoinGroup(const GpuGroup& gpus, const std::string& name);
+  template <typename Made>
+  void Meet(const GpuGroup& gpus, Made* made);
+  void JoinAll(const std::vector<Missing>& missing, const std::vector<std::string>& names,
+               std::string* problem);
 
   const MachineTasks tasks_;
   const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
   Transport& transport_;
-  std::map<GpuPair, std::unique_ptr<PeerChannel>> channels_;  // null: of other processes
+  // Null: of other processes.
+  std::map<GpuPair, std::unique_ptr<PeerChannel>> channels_;
+  std::map<GpuGroup, std::unique_ptr<JointGroup>> groups_;
 };
 
 }  // namespace lanescope::exec

@@ -184,16 +184,26 @@ void Session::RequireRunnable(DeviceId device) const {
         machine_.device(device).local_name());
 }
 
-void Session::RequireConnections(const Schedule& schedule, const MachineTasks& tasks) {
+// The joint launches that have to meet: all of them where GPUs of several tasks work together.
+std::vector<JointParts> Session::RequireConnections(const Schedule& schedule, const MachineTasks& tasks) {
   const std::vector<GpuPair> pairs = JoinedPairs(schedule, machine_, tasks);
-  if (pairs.empty()) return;
+  const std::vector<JointParts> joint = FindJointParts(graph_, schedule);
+  std::vector<GpuGroup> groups;
+  for (const JointParts& launch : joint) {
+    const bool one_task = std::ranges::all_of(
+        launch.devices, [&](DeviceId gpu) { return tasks.SameTask(gpu, launch.devices[0]); });
+    if (!one_task) groups.push_back(launch.DevicesByRank());
+  }
+  if (pairs.empty() && groups.empty()) return {};
   if (connections_ == nullptr || !options_.job.joins_gpus) {
+    const auto [a, b] = pairs.empty() ? GpuPair(groups[0][0], groups[0][1]) : pairs[0];
     Throw(Code::kFailedPrecondition,
           "{} and {} have a link, and nothing here sends from one to the other by it; leave the link of the "
           "two out of the machine file",
-          machine_.device(pairs[0].first).name, machine_.device(pairs[0].second).name);
+          machine_.device(a).name, machine_.device(b).name);
   }
-  connections_->Require(pairs);
+  connections_->Require(pairs, groups);
+  return joint;
 }
 
 // What a step that is loaded for a runner needs where it has a part alone: who sends and receives.
@@ -235,14 +245,14 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
   step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
-  RequireConnections(*step->schedule, TasksOf(machine_));
+  const std::vector<JointParts> joint = RequireConnections(*step->schedule, TasksOf(machine_));
   if (transport == nullptr) {
     for (const Value& value : step->schedule->values) RequireRunnable(value.device);
     step->here = step->schedule;
   } else {
     const MachineTasks tasks = TasksOf(machine_);
     step->share = std::make_shared<const TaskShare>(
-        ShareOfTask(*step->schedule, tasks, transport->rank(), options_.job.client));
+        ShareOfTask(*step->schedule, tasks, transport->rank(), options_.job.client, joint));
     RequireTags(*step->share, *transport);
     step->here = std::shared_ptr<const Schedule>(step->share, &step->share->schedule);
     if (elsewhere_ != nullptr) {

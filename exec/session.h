@@ -184,7 +184,7 @@ class Session {
   void RequireRunnable(DeviceId device) const;
   StepTimes RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
                         StepState* state, int64_t number, int64_t timeout_ns, const Executor::Trace& trace);
-  void RequireConnections(const Schedule& schedule, const MachineTasks& tasks);
+  std::vector<JointParts> RequireConnections(const Schedule& schedule, const MachineTasks& tasks);
   StepTimes JoinTimes(const PreparedStep& step, Executor* executor, int64_t number, const StepTimes& own,
                       int64_t timeout_ns);
   std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;

@@ -42,12 +42,43 @@ void StreamProgram::PrepareJointLaunches() {
             "{}: its devices do not launch together; --all-reduce ring does without",
             runner_->Describe(launch.parts[0]));
     }
+    if (launch.is_of_several) continue;  // they are joined by then
     // Any order of ranks gives the same results; one order needs no others.
     std::sort(launch.parts.begin(), launch.parts.end(), [&](CommandId a, CommandId b) {
       return At(a).stream->device->ordinal() < At(b).stream->device->ordinal();
     });
     joint_driver_->Prepare(DevicesOf(launch));
   }
+}
+
+void StreamProgram::Join(CommandId part, JointGroup* group) {
+  JointLaunch& launch = joint_[static_cast<size_t>(plan_.Joint(part))];
+  LANESCOPE_CHECK(launch.is_of_several);
+  launch.group = group;
+}
+
+bool StreamProgram::IsJointThrough(CommandId part) {
+  const auto number = static_cast<size_t>(plan_.Joint(part));
+  return joint_done_[number].load(std::memory_order_acquire) &&
+         std::ranges::all_of(joint_[number].parts,
+                             [this](CommandId c) { return driver_->IsReached(At(c).event); });
+}
+
+// Parts in several processes wait for each other in no circle. The unit runs once its meeting (TaskShare) has
+// been held: by then each process has given its GPUs all that comes before its parts, which waits for nothing
+// that is still to be issued, and it is the turn of all, so no GPU has anything else that waits for another
+// process. All that is missing is that the others issue their parts: their threads may be in a host kernel or
+// wait for what their GPUs have been given, but for nothing of this step that comes behind this launch, since
+// launches are in one order on all GPUs (command_order.cpp) and messages have a thread of their own.
+void StreamProgram::IssueJoint(const JointLaunch& launch, int64_t elements,
+                               const std::vector<JointPart>& parts) {
+  if (!launch.is_of_several) return joint_driver_->AllReduce(launch.reduction, launch.dtype, elements, parts);
+  LANESCOPE_CHECK(launch.group != nullptr);
+  launch.group->AllReduce(launch.reduction, launch.dtype, elements, parts);
+}
+
+std::optional<Error> StreamProgram::ProblemOf(const JointLaunch& launch) const {
+  return launch.is_of_several ? launch.group->Problem() : joint_driver_->Problem(DevicesOf(launch));
 }
 
 void StreamProgram::RunJoint(int number) {
@@ -77,7 +108,7 @@ void StreamProgram::RunJoint(int number) {
     mark(&Command::start);
     joint_issued_.store(true, std::memory_order_relaxed);
     try {
-      if (elements > 0) joint_driver_->AllReduce(launch.reduction, launch.dtype, elements, parts);
+      if (elements > 0) IssueJoint(launch, elements, parts);
     } catch (...) {
       if (observer_ != nullptr) observer_->End();
       throw;
@@ -91,6 +122,7 @@ void StreamProgram::RunJoint(int number) {
       command.stream->dirty.store(true, std::memory_order_relaxed);
       command.issued = true;
     }
+    joint_done_[static_cast<size_t>(number)].store(true, std::memory_order_release);
   } catch (...) {
     Rethrow(first);
   }
@@ -98,7 +130,8 @@ void StreamProgram::RunJoint(int number) {
 
 void StreamProgram::AbortJoint() noexcept {
   if (joint_aborted_.exchange(true)) return;
-  for (const JointLaunch& launch : joint_) joint_driver_->Abort(DevicesOf(launch));
+  for (const JointLaunch& launch : joint_)
+    launch.is_of_several ? launch.group->Abort() : joint_driver_->Abort(DevicesOf(launch));
 }
 
 void StreamProgram::WatchJointLaunches(bool cancelled) {
@@ -110,7 +143,7 @@ void StreamProgram::WatchJointLaunches(bool cancelled) {
   try {
     for (const auto& stream : streams_) IsEmpty(*stream);  // a device that fails leaves the others waiting
     for (const JointLaunch& launch : joint_) {
-      if (const std::optional<Error> problem = joint_driver_->Problem(DevicesOf(launch)))
+      if (const std::optional<Error> problem = ProblemOf(launch))
         throw Error(problem->code(),
                     fmt::format("{} [{}]", problem->message(), runner_->Describe(launch.parts.front())));
     }

@@ -28,7 +28,11 @@ IdVector<QueueId, int> StreamGroups(const Schedule& schedule,
 
 StreamProgram::StreamProgram(const Schedule& schedule, const IdVector<DeviceId, StreamDevice*>& devices,
                              CommandRunner* runner, std::vector<JointLaunch> joint)
-    : schedule_(schedule), devices_(devices), runner_(runner), joint_(std::move(joint)) {
+    : schedule_(schedule),
+      devices_(devices),
+      runner_(runner),
+      joint_(std::move(joint)),
+      joint_done_(std::make_unique<std::atomic<bool>[]>(joint_.size())) {
   for (StreamDevice* device : devices) {
     if (device == nullptr) continue;
     driver_ = &device->driver();
@@ -104,7 +108,7 @@ void StreamProgram::MakeEvents() {
   for (const CommandId c : commands_.ids()) {
     Command& command = commands_[c];
     if (command.spec.role == StreamRole::kNone || command.spec.role == StreamRole::kOnHost) continue;
-    bool observed = command.spec.role == StreamRole::kRecord;
+    bool observed = command.spec.role == StreamRole::kRecord || command.spec.role == StreamRole::kJoint;
     for (const CommandId next : schedule_.Successors(c)) {
       const StreamRole role = At(next).spec.role;
       if (role != StreamRole::kNone && role != StreamRole::kOnHost) continue;
@@ -126,6 +130,7 @@ void StreamProgram::BeginStep(const StepIdentity& identity, bool timed) {
   timed_ = timed && observer_ == nullptr;
   joint_issued_.store(false, std::memory_order_relaxed);
   joint_aborted_.store(false, std::memory_order_relaxed);
+  for (size_t j = 0; j < joint_.size(); ++j) joint_done_[j].store(false, std::memory_order_relaxed);
   for (const auto& stream : streams_) stream->dirty.store(false, std::memory_order_relaxed);
   for (Command& command : commands_) command.issued = false;
   if (!timed_) return;

@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <unordered_set>
@@ -65,6 +66,10 @@ struct JointLaunch {
   Reduction reduction = Reduction::kSum;
   DataType dtype = DataType::kInvalid;
   std::vector<CommandId> parts;  // by rank
+  // Of several processes: what all parts are issued by (StreamProgram::Join), whose parts these are; null for
+  // one process' own.
+  JointGroup* group = nullptr;
+  bool is_of_several = false;
 };
 
 // What the program asks of the schedule's owner. Calls for one command come from one thread at a time.
@@ -108,6 +113,11 @@ class StreamProgram {
 
   // `timed`: note when each command runs, by pairs of events.
   void BeginStep(const StepIdentity& identity, bool timed);
+  // Before the first step: what the parts of this launch, which is of several processes, are issued by. It
+  // must outlive the program.
+  void Join(CommandId part, JointGroup* group);
+  // Whether the launch of this part has run in this step.
+  bool IsJointThrough(CommandId part);
   // Issues a unit of the plan. Errors name the command.
   void Run(CommandId unit);
   // Returns when the stream predecessors of a command that runs on the host are complete.
@@ -175,6 +185,8 @@ class StreamProgram {
   std::vector<StreamDevice*> DevicesOf(const JointLaunch& launch) const;
   void PrepareJointLaunches();
   void RunJoint(int joint);
+  void IssueJoint(const JointLaunch& launch, int64_t elements, const std::vector<JointPart>& parts);
+  std::optional<Error> ProblemOf(const JointLaunch& launch) const;
   void DrainJoint(bool cancelled);
   void AbortJoint() noexcept;
   bool IsEmpty(const Stream& stream);
@@ -209,9 +221,10 @@ class StreamProgram {
   std::unordered_set<const void*> seen_nodes_;
   std::shared_mutex issue_mutex_;
   std::vector<JointLaunch> joint_;
-  JointDriver* joint_driver_ = nullptr;     // of the devices; null: they have none
-  std::atomic<bool> joint_issued_{false};   // in this step
-  std::atomic<bool> joint_aborted_{false};  // in this step
+  std::unique_ptr<std::atomic<bool>[]> joint_done_;  // by launch: issued in this step
+  JointDriver* joint_driver_ = nullptr;              // of the devices; null: they have none
+  std::atomic<bool> joint_issued_{false};            // in this step
+  std::atomic<bool> joint_aborted_{false};           // in this step
   LaunchObserver* observer_ = nullptr;
   StepIdentity identity_;
   bool timed_ = false;

@@ -172,6 +172,12 @@ bool Job::FromFirst(bool mine) const {
   return transport_ == nullptr ? mine : transport_->Share(mine ? "1" : "0")[0] == "1";
 }
 
+bool Job::InAll(bool mine) const {
+  if (transport_ == nullptr) return mine;
+  const std::vector<std::string> all = transport_->Share(mine ? "1" : "0");
+  return std::ranges::count(all, "0") == 0;
+}
+
 // The answer that came back fastest says most: the other's clock was read within that time.
 ClockOffset Job::MeasureClock(int rank) {
   ClockOffset best{0, INT64_MAX};

@@ -60,6 +60,8 @@ class Job {
   void StartTogether();
   // What the first process found.
   bool FromFirst(bool mine) const;
+  // Whether all found so.
+  bool InAll(bool mine) const;
 
   // The events of this process alone in the numbers of the whole schedule: when the others are gone.
   static std::vector<Event> Numbered(const std::vector<Event>& own, const TaskShare& share);

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "core/machine/collective.h"
+#include "core/machine/tasks.h"
 
 namespace lanescope {
 namespace {
@@ -50,6 +51,18 @@ int64_t RingNs(const Machine& machine, const std::vector<DeviceId>& devices, int
   return static_cast<int64_t>(std::llround(std::min(2 * (count - 1) * slowest, 0x1p60)));
 }
 
+// GPUs of different tasks that have a link of their own are (WithJoinedGpus).
+bool AreJoined(const Machine& machine, const std::vector<DeviceId>& devices) {
+  if (machine.cluster) return true;
+  const MachineTasks tasks = TasksOf(machine);
+  for (const DeviceId a : devices) {
+    for (const DeviceId b : devices) {
+      if (!tasks.SameTask(a, b) && !IsLinked(machine, a, b)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string JointLaunchOf(const Node& node) {
@@ -58,6 +71,7 @@ std::string JointLaunchOf(const Node& node) {
 
 std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, const Machine& machine) {
   std::map<std::string, std::set<std::pair<std::string, int>>> taken;  // by joint launch: task and GPU
+  std::map<std::string, std::vector<DeviceId>> devices;
   for (const NodeId id : graph.node_ids()) {
     const std::string joint = JointLaunchOf(graph.node(id));
     if (joint.empty()) continue;
@@ -73,10 +87,11 @@ std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, c
     if (!taken[joint].emplace(task.ToString(), number).second)
       return fmt::format("node '{}' shares {} with another part of '{}'", graph.node(id).name,
                          device.local_name(), joint);
+    devices[joint].push_back(placement.device[id]);
   }
-  for (const auto& [joint, places] : taken) {
-    if (places.begin()->first != places.rbegin()->first && !machine.cluster)
-      return fmt::format("'{}' has parts in several processes", joint);
+  for (const auto& [joint, places] : devices) {
+    if (!AreJoined(machine, places))
+      return fmt::format("'{}' has parts in several processes whose GPUs are not joined", joint);
   }
   return "";
 }

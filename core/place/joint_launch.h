@@ -23,7 +23,7 @@ inline constexpr const char* kJointDevices = "_lanescope_joint_devices";
 std::string JointLaunchOf(const Node& node);
 
 // Why the parts of the graph's joint launches cannot run where they are placed: they have to be on different
-// physical GPUs, all of one machine; one line, empty where they can.
+// physical GPUs, all of one task or joined (WithJoinedGpus); one line, empty where they can.
 std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, const Machine& machine);
 
 // The graph with copies and sums in place of its joint launches. `feeds`: what is known of them; `machine`:

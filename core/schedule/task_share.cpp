@@ -12,15 +12,27 @@ namespace {
 
 class ShareMaker {
  public:
-  ShareMaker(const Schedule& whole, const MachineTasks& tasks, int task, int client)
-      : whole_(whole), tasks_(tasks), task_(task), client_(client), own_(whole.commands.size()) {
+  ShareMaker(const Schedule& whole, const MachineTasks& tasks, int task, int client,
+             const std::vector<JointParts>& joint)
+      : whole_(whole),
+        tasks_(tasks),
+        task_(task),
+        client_(client),
+        joint_(joint),
+        joint_of_(whole.commands.size(), -1),
+        own_(whole.commands.size()) {
     part_.task = task;
+    for (size_t j = 0; j < joint.size(); ++j) {
+      for (const CommandId c : joint[j].commands) joint_of_[c] = static_cast<int>(j);
+    }
   }
 
   TaskShare Make() {
     FindEnds();
     FindPhases();
     FindSignals();
+    first_meeting_ = part_.num_messages;
+    part_.num_messages += static_cast<int>(joint_.size());
     TakeMemory();
     TakeQueues();
     TakeCommands();
@@ -44,8 +56,16 @@ class ShareMaker {
     }
   }
 
-  // Commands are in an order that respects all dependencies, and in-order queues keep it.
+  // Until no part of a joint launch is of a later phase than the launch: they meet.
   void FindPhases() {
+    std::vector<int> of_joint(joint_.size(), 0);
+    while (!PassPhases(&of_joint)) {
+    }
+  }
+
+  // Commands are in an order that respects all dependencies, and in-order queues keep it.
+  bool PassPhases(std::vector<int>* of_joint) {
+    bool settled = true;
     phase_.assign(whole_.commands.size(), 0);
     IdVector<QueueId, int> last(whole_.queues.size(), 0);
     for (const CommandId c : whole_.commands.ids()) {
@@ -53,12 +73,21 @@ class ShareMaker {
       const QueueId queue = whole_.commands[c].queue;
       if (whole_.queues[queue].in_order) phase = std::max(phase, last[queue]);
       if (message_[c] >= 0) ++phase;
+      if (joint_of_[c] >= 0) {
+        int& together = (*of_joint)[static_cast<size_t>(joint_of_[c])];
+        // What comes before one part comes a message before all others.
+        const bool later = phase + 1 > together;
+        if (later) together = phase + 1;
+        settled = settled && !later;
+        phase = std::max(phase, together);
+      }
       last[queue] = phase;
       for (const CommandId after : whole_.Successors(c)) {
         const int told = phase + (NeedsSignal(ends_[c], ends_[after]) ? 1 : 0);
         phase_[after] = std::max(phase_[after], told);
       }
     }
+    return settled;
   }
 
   void FindSignals() {
@@ -119,7 +148,10 @@ class ShareMaker {
   }
 
   void TakeCommands() {
+    std::vector<char> met(joint_.size(), 0);
     for (const CommandId c : whole_.commands.ids()) {
+      const int joint = joint_of_[c];
+      if (joint >= 0 && ends_[c].Has(task_) && met[static_cast<size_t>(joint)]++ == 0) AddMeeting(joint, c);
       if (ends_[c].Has(task_)) TakeCommand(c);
       const auto signals = signals_after_.find(c);
       if (signals == signals_after_.end()) continue;
@@ -149,6 +181,56 @@ class ShareMaker {
     signal->own = Add(command, {sends ? signal->to : signal->from, sends, signal->message}, {});
   }
 
+  // Directly before the first of the task's parts.
+  void AddMeeting(int joint, CommandId first) {
+    Command command;
+    command.kind = CommandKind::kRecord;
+    command.node = whole_.commands[first].node;
+    command.rank = whole_.commands[first].rank;
+    Meeting meeting;
+    const JointParts& launch = joint_[static_cast<size_t>(joint)];
+    meeting.gpus = launch.DevicesByRank();
+    for (const DeviceId gpu : launch.devices) meeting.tasks.push_back(tasks_.task_of[gpu]);
+    std::sort(meeting.tasks.begin(), meeting.tasks.end());
+    meeting.tasks.erase(std::unique(meeting.tasks.begin(), meeting.tasks.end()), meeting.tasks.end());
+    const auto number = static_cast<int>(part_.meetings.size());
+    meets_.emplace_back(joint, Add(command, {task_, false, first_meeting_ + joint, number}, {}));
+    part_.meetings.push_back(std::move(meeting));
+  }
+
+  // A meeting is after all that its parts are after, by their place in a queue too, but for what is issued
+  // between the parts: that waits for nothing else.
+  void TakeMeetings(std::vector<std::pair<CommandId, CommandId>>* edges) {
+    IdVector<CommandId, CommandId> meeting_of(share_.commands.size());
+    std::vector<std::pair<CommandId, CommandId>> more;
+    for (size_t m = 0; m < meets_.size(); ++m) {
+      const auto& [joint, meeting] = meets_[m];
+      for (const CommandId c : joint_[static_cast<size_t>(joint)].commands) {
+        if (!ends_[c].Has(task_)) continue;
+        part_.meetings[m].parts.push_back(own_[c]);
+        meeting_of[own_[c]] = meeting;
+        more.emplace_back(meeting, own_[c]);
+      }
+    }
+    for (const auto& [before, after] : *edges) {
+      const CommandId meeting = meeting_of[after];
+      if (meeting.exists() && before < meeting) more.emplace_back(before, meeting);
+    }
+    IdVector<QueueId, CommandId> last(share_.queues.size());
+    for (const CommandId c : share_.commands.ids()) {
+      if (part_.ends[c].meeting >= 0) {
+        for (const CommandId part : part_.meetings[static_cast<size_t>(part_.ends[c].meeting)].parts) {
+          const QueueId queue = share_.commands[part].queue;
+          if (share_.queues[queue].in_order && last[queue].exists()) more.emplace_back(last[queue], c);
+        }
+      }
+      last[share_.commands[c].queue] = c;
+    }
+    edges->insert(edges->end(), more.begin(), more.end());
+    std::sort(edges->begin(), edges->end());
+    edges->erase(std::unique(edges->begin(), edges->end()), edges->end());
+  }
+
   CommandId Add(Command command, const MessageEnd& end, CommandId number) {
     command.queue = end.peer >= 0 ? part_.network : queue_[command.queue];
     part_.ends.Add(end);
@@ -173,6 +255,7 @@ class ShareMaker {
         for (const CommandId after : signal.waiters) edges.emplace_back(signal.own, own_[after]);
       }
     }
+    if (!meets_.empty()) TakeMeetings(&edges);
     share_.num_predecessors.assign(share_.commands.size(), 0);
     for (const auto& edge : edges) ++share_.num_predecessors[edge.second];
     share_.successors = MakeRows<CommandId, CommandId>(share_.commands.size(), [&](const auto& add) {
@@ -183,6 +266,10 @@ class ShareMaker {
   const Schedule& whole_;
   const MachineTasks& tasks_;
   const int task_, client_;
+  const std::vector<JointParts>& joint_;
+  IdVector<CommandId, int> joint_of_;             // by command of the whole; -1: of none that meets
+  int first_meeting_ = 0;                         // the number of the first one's message
+  std::vector<std::pair<int, CommandId>> meets_;  // of this task: joint launch, meeting
   TaskShare part_;
   Schedule& share_ = part_.schedule;
   IdVector<CommandId, TaskEnds> ends_;  // by command of the whole
@@ -204,8 +291,9 @@ TaskEnds EndsOf(const Schedule& schedule, const MachineTasks& tasks, CommandId n
   return {task, task};
 }
 
-TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client) {
-  return ShareMaker(whole, tasks, task, client).Make();
+TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client,
+                      const std::vector<JointParts>& joint) {
+  return ShareMaker(whole, tasks, task, client, joint).Make();
 }
 
 std::vector<int> TasksWithAPart(const Schedule& whole, const MachineTasks& tasks) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/machine/tasks.h"
+#include "core/schedule/joint_parts.h"
 #include "core/schedule/schedule.h"
 
 namespace lanescope {
@@ -28,6 +29,16 @@ struct MessageEnd {
   int peer = -1;  // the other task; -1: the command is no end
   bool is_send = false;
   int message = -1;  // its number in the whole schedule: both ends have the same
+  int meeting = -1;  // not -1: it is this meeting of the share, and `peer` the task itself
+};
+
+// Where a task says that it can launch its parts of a joint launch at once, and hears that all others can,
+// too: all that comes before a part here has been given to its device. So what is launched then waits for
+// nothing but the launches of the other parts.
+struct Meeting {
+  std::vector<int> tasks;        // that have parts, ascending
+  std::vector<DeviceId> gpus;    // of all parts, by rank
+  std::vector<CommandId> parts;  // of the share
 };
 
 struct TaskShare {
@@ -35,6 +46,7 @@ struct TaskShare {
   int task = 0;
   int num_messages = 0;  // of all tasks
   QueueId network;       // of the ends, which complete in any order; none where there are none
+  std::vector<Meeting> meetings;
   IdVector<CommandId, MessageEnd> ends;  // by command of the share
   // By command of the share: its number in the whole schedule; none for a dependency that no copy carries.
   IdVector<CommandId, CommandId> whole;
@@ -48,8 +60,9 @@ struct TaskShare {
 // dependencies are met and received once the receiver's are, and a send completes only when the receiver has
 // begun to take it, keeps every dependency of the whole: what a copy waits for at one end is complete before
 // it completes at the other. A Wait for a Record of another task has no partner, since a message tells it.
-// Fetches belong to the task `client`.
-TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client = 0);
+// Fetches belong to the task `client`. `joint`: the launches of the whole that are to meet.
+TaskShare ShareOfTask(const Schedule& whole, const MachineTasks& tasks, int task, int client = 0,
+                      const std::vector<JointParts>& joint = {});
 
 // The tasks that have a command of the schedule, or an end of one, ascending.
 std::vector<int> TasksWithAPart(const Schedule& whole, const MachineTasks& tasks);

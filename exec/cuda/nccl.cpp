@@ -4,6 +4,7 @@
 
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
+#include "exec/cuda/nccl_group.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -14,7 +15,9 @@ std::vector<int> OrdinalsOf(std::span<StreamDevice* const> devices) {
   return ordinals;
 }
 
-int TypeOf(DataType dtype) {
+}  // namespace
+
+int NcclTypeOf(DataType dtype) {
   switch (dtype) {
     case DataType::kInt64:
       return kNcclInt64;
@@ -30,7 +33,7 @@ int TypeOf(DataType dtype) {
   }
 }
 
-int OperationOf(Reduction reduction) {
+int NcclOperationOf(Reduction reduction) {
   switch (reduction) {
     case Reduction::kSum:
       return kNcclSum;
@@ -43,8 +46,6 @@ int OperationOf(Reduction reduction) {
   }
   return kNcclMax;
 }
-
-}  // namespace
 
 Nccl::~Nccl() {
   for (const auto& [ordinals, group] : groups_) {
@@ -85,7 +86,7 @@ void Nccl::AllReduce(Reduction reduction, DataType dtype, int64_t elements,
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<int> ordinals;
   for (const JointPart& part : parts) ordinals.push_back(part.device->ordinal());
-  const int type = TypeOf(dtype), operation = OperationOf(reduction);
+  const int type = NcclTypeOf(dtype), operation = NcclOperationOf(reduction);
   const Group& group = GroupLocked(ordinals);
   const char* call = "ncclGroupStart";
   int result = library_->group_start();
@@ -136,6 +137,10 @@ void Nccl::AbortLocked(const std::vector<int>& ordinals) noexcept {
   if (found == groups_.end()) return;
   for (const NcclComm comm : found->second) library_->comm_abort(comm);
   groups_.erase(found);
+}
+
+std::unique_ptr<JointGroup> Nccl::Join(const std::string& connection, const JointMembers& members) {
+  return std::make_unique<NcclGroup>(LibraryForProcesses(), UniqueIdOf(connection), members);
 }
 
 }  // namespace lanescope::exec::cuda

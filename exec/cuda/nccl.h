@@ -14,6 +14,10 @@
 
 namespace lanescope::exec::cuda {
 
+// NCCL's numbers. Throws Unimplemented for a type that it is not asked to reduce.
+int NcclTypeOf(DataType dtype);
+int NcclOperationOf(Reduction reduction);
+
 // The communicators of a set of devices, one group for each list of GPUs that launches together; made once.
 // Outlives the steps that launch. Calls for one group are one at a time, as NCCL wants it.
 class Nccl : public JointDriver {
@@ -28,6 +32,7 @@ class Nccl : public JointDriver {
                  std::span<const JointPart> parts) override;
   std::optional<Error> Problem(std::span<StreamDevice* const> devices) override;
   void Abort(std::span<StreamDevice* const> devices) noexcept override;
+  std::unique_ptr<JointGroup> Join(const std::string& connection, const JointMembers& members) override;
 
  private:
   using Group = std::vector<NcclComm>;  // by rank

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -107,6 +108,22 @@ std::shared_ptr<const NcclLibrary> LoadNccl(std::string* reason) {
   if (found == loaded->end()) found = loaded->emplace(file, Load(file)).first;
   *reason = found->second.reason;
   return found->second.library;
+}
+
+std::shared_ptr<const NcclLibrary> LibraryForProcesses() {
+  std::string reason;
+  auto library = LoadNccl(&reason);
+  if (library != nullptr) reason = library->WhyNoProcesses();
+  if (!reason.empty()) Throw(Code::kFailedPrecondition, "{}", reason);
+  return library;
+}
+
+NcclUniqueId UniqueIdOf(const std::string& text) {
+  NcclUniqueId id{};
+  if (text.size() != sizeof id.bytes)
+    Throw(Code::kInvalidArgument, "{} bytes do not name a connection of NCCL", text.size());
+  std::memcpy(id.bytes, text.data(), sizeof id.bytes);
+  return id;
 }
 
 }  // namespace lanescope::exec::cuda

@@ -64,4 +64,9 @@ struct NcclLibrary {
 // or where it is older than 2.13; `reason` then says why in one line. Thread-safe; stays loaded.
 std::shared_ptr<const NcclLibrary> LoadNccl(std::string* reason);
 
+// The library where it joins GPUs of several processes; throws FailedPrecondition with the reason where not.
+std::shared_ptr<const NcclLibrary> LibraryForProcesses();
+// Of the text that one process has given to the others. Throws InvalidArgument for another one.
+NcclUniqueId UniqueIdOf(const std::string& text);
+
 }  // namespace lanescope::exec::cuda

@@ -1,6 +1,5 @@
 #include "exec/cuda/nccl_peers.h"
 
-#include <cstring>
 #include <shared_mutex>
 #include <utility>
 
@@ -8,14 +7,6 @@
 
 namespace lanescope::exec::cuda {
 namespace {
-
-std::shared_ptr<const NcclLibrary> LibraryForProcesses() {
-  std::string reason;
-  auto library = LoadNccl(&reason);
-  if (library != nullptr) reason = library->WhyNoProcesses();
-  if (!reason.empty()) Throw(Code::kFailedPrecondition, "{}", reason);
-  return library;
-}
 
 class NcclChannel : public PeerChannel {
  public:
@@ -132,11 +123,8 @@ std::string NcclPeers::NewConnection() {
 }
 
 std::unique_ptr<PeerChannel> NcclPeers::Join(const std::string& connection, int end) {
-  NcclUniqueId id{};
-  if (connection.size() != sizeof id.bytes)
-    Throw(Code::kInvalidArgument, "{} bytes do not name a connection of NCCL", connection.size());
-  std::memcpy(id.bytes, connection.data(), sizeof id.bytes);
-  return std::make_unique<NcclChannel>(LibraryForProcesses(), &api_, &joint_, &device_, id, end);
+  return std::make_unique<NcclChannel>(LibraryForProcesses(), &api_, &joint_, &device_,
+                                       UniqueIdOf(connection), end);
 }
 
 }  // namespace lanescope::exec::cuda

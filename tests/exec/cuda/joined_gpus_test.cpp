@@ -237,10 +237,10 @@ TEST(JoinedGpus, JoiningThatFailsIsOneErrorOfAll) {
       PlayTasks(2, [&](Transport* transport) {
         const JoinedGpus joined = JoinGpus(copy.machine, transport);
         Session session(copy.builder.graph(), copy.placement, joined.machine, InJob(transport));
-        ExpectError(
-            Code::kFailedPrecondition,
-            {"GPUs of two processes cannot be joined: rank ", std::string(call) + " failed: internal error"},
-            [&] { session.Run(copy.request); });
+        ExpectError(Code::kFailedPrecondition,
+                    {"GPUs of several processes cannot be joined: rank ",
+                     std::string(call) + " failed: internal error"},
+                    [&] { session.Run(copy.request); });
         transport->Share("");
         // The next attempt does it.
         const auto found = session.Run(copy.request).fetches;
