@@ -9,9 +9,9 @@
 //   HandoverLogs of its own. So nobody here holds a lock while a host kernel runs, and cancelling a step ends
 //   such commands too.
 // * A device of another process. It has no Device here. Commands of its queues are units of no queue
-//   (IssuePlan::queue_of), and a copy to or from it is a command that ends later, given to a transport. What
-//   Device::Allocate gives is an address for that device alone: nothing but its own kernels and copies,
-//   Upload and Download looks behind it.
+//   (IssuePlan::queue_of), and a copy to or from it is a command that ends later, given to a transport or a
+//   PeerChannel. What Device::Allocate gives is an address for that device alone: nothing but its own kernels
+//   and copies, Upload and Download looks behind it.
 #pragma once
 
 #include <cstdint>
