@@ -196,9 +196,12 @@ void PeerConnections::Require(const std::vector<GpuPair>& pairs, const std::vect
   JoinAll(missing, transport_.Share(own), &problem);
   const std::vector<std::string> problems = transport_.Share(problem);
   for (size_t rank = 0; rank < problems.size(); ++rank) {
-    if (!problems[rank].empty())
-      Throw(Code::kFailedPrecondition, "GPUs of several processes cannot be joined: {}: {}",
+    if (!problems[rank].empty()) {
+      Throw(Code::kFailedPrecondition,
+            "GPUs of several processes cannot be joined: {}: {}; with LANESCOPE_NCCL_LIBRARY=none they copy "
+            "through their hosts",
             transport_.NameOf(static_cast<int>(rank)), problems[rank]);
+    }
   }
   for (const auto& [gpus, is_pair] : missing) {
     is_pair ? void(channels_.try_emplace({gpus[0], gpus[1]})) : void(groups_.try_emplace(gpus));

@@ -79,10 +79,12 @@ TEST(Cluster, TasksAreNamedOnTheCommandLine) {
 }
 
 #ifdef LANESCOPE_STUB_CUDA
-// A command whose process sees these GPUs.
+// A command whose process sees these GPUs, which a real NCCL, where there is one, would not join.
 std::string WithGpus(const std::string& gpus, const std::string& command) {
-  return fmt::format("env LD_LIBRARY_PATH='{}' LANESCOPE_CUDA_MODULE='{}' STUB_GPUS={} PROGRAM {}",
-                     LANESCOPE_STUB_DRIVER_DIR, LANESCOPE_STUB_CUDA, gpus, command);
+  return fmt::format(
+      "env LD_LIBRARY_PATH='{}' LANESCOPE_CUDA_MODULE='{}' LANESCOPE_NCCL_LIBRARY=/nonexistent STUB_GPUS={} "
+      "PROGRAM {}",
+      LANESCOPE_STUB_DRIVER_DIR, LANESCOPE_STUB_CUDA, gpus, command);
 }
 
 // Laws: without a file tasks of a host share its GPUs out, and fetch what they do on virtual ones; each has

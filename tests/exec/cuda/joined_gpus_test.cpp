@@ -253,7 +253,7 @@ TEST(JoinedGpus, JoiningThatFailsIsOneErrorOfAll) {
 }
 
 // A call that fails ends the step where it fails, and the other end by its time-out; what it had issued is
-// ended. The session is done with, as its next step says, and another one works.
+// ended. The processes are done with, as the next step says.
 TEST(JoinedGpus, AStepThatIsGivenUpEndsItsTransfers) {
   const OneCopy copy;
   for (const char* call : {"ncclSend", "ncclRecv"}) {
@@ -274,11 +274,9 @@ TEST(JoinedGpus, AStepThatIsGivenUpEndsItsTransfers) {
         transport->Share("");
         const auto next = ErrorOf([&] { session.Run(step, {}, {500'000'000}); });
         ASSERT_TRUE(next.has_value());
+        EXPECT_EQ(next->code(), Code::kFailedPrecondition);
         transport->Share("");
       }
-      Session another(copy.builder.graph(), copy.placement, joined.machine, InJob(transport));
-      const auto found = another.Run(copy.request).fetches;
-      if (transport->rank() == 0) ExpectSame({Floats(Shape{300}, -9)}, found, call);
     });
     EXPECT_EQ(failed, 1);
     EXPECT_EQ(late, 1);
