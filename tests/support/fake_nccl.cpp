@@ -230,6 +230,10 @@ int Forget(const char* name, Comm* comm, bool aborted) {
   Count(name);
   if (aborted) async_error = 0;
   comm->rank->aborted = aborted;
+  // What it has begun is never whole; it would keep its ranks, and these it.
+  std::erase_if(comm->rank->clique->open, [&](const auto& operation) {
+    return std::ranges::find(operation->calls, comm->rank, &Call::rank) != operation->calls.end();
+  });
   --live;
   delete comm;
   return kSuccess;
