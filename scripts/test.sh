@@ -13,7 +13,7 @@ jobs=$(nproc)
 threaded_programs=(core_tests exec_tests tasks_tests resources_tests cuda_tests traces_tests profiler_tests gui_model_tests)
 threaded_tests='Recorder|EventRing|Clock|Executor|Session|LoadedSchedule|Pacer|ThreadTeam|HostDevice|Golden|TraceWriter|Threads'
 threaded_tests+='|MixedWork|Cuda|StreamProgram|LogicalDevices|BufferPool|CaptureChannel|CuptiStream|Document|LatestWorker'
-threaded_tests+='|QueueRunner|QueueWaits|QueueTimeouts|Coordinator|SharedQueues|SharedVariables|Fifo\.|Serve\.|Nccl|TwoGpus'
+threaded_tests+='|QueueRunner|QueueWaits|QueueTimeouts|Coordinator|SharedQueues|SharedVariables|Fifo\.|Serve\.|Nccl|TwoGpus|JoinedGpus|PeerTransfers'
 # Under ThreadSanitizer these take half a minute each, for threads and hand-offs that the smaller samples and DeepCoNN's
 # alternating placement have too.
 slow_threaded_tests='GpuSession.*(deepconn_single_(single|tower-split)|deepconn_dual|cifar10_towers)'
