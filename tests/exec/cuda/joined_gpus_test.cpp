@@ -7,8 +7,7 @@
 
 #include "exec/peer_connections.h"
 #include "tests/exec/cuda/gpu_tasks.h"
-#include "tests/support/random_graph.h"
-#include "tests/support/random_tensors.h"
+#include "tests/exec/tasks/random_runs.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -19,10 +18,6 @@ using lanescope::test::MessageBoard;
 using lanescope::test::RandomGraph;
 using lanescope::test::RandomPlacement;
 using lanescope::test::RandomTensors;
-
-void Append(std::vector<Tensor>* all, std::vector<Tensor> more) {
-  for (Tensor& tensor : more) all->push_back(std::move(tensor));
-}
 
 // What the first task gets by `run`, on the machine with its GPUs joined. An error of each is a failure.
 std::vector<Tensor> FetchesOfJoined(
@@ -39,16 +34,6 @@ std::vector<Tensor> FetchesOfJoined(
     }
   });
   return fetched;
-}
-
-std::vector<Tensor> RunDag(const RandomGraph& random, const Placement& placement, const Machine& machine,
-                           const SessionOptions& options) {
-  Session session(random.graph, placement, machine, options);
-  session.Run({{}, {}, random.init});
-  std::vector<Tensor> results;
-  for (int step = 0; step < 4; ++step)
-    Append(&results, session.Run({{}, random.fetches, random.targets}).fetches);
-  return results;
 }
 
 // Law: which way tensors go changes no bit. Nodes, variables and control edges go anywhere; no GPU has two
@@ -74,20 +59,6 @@ TEST(JoinedGpus, RandomGraphsGiveTheBitsOfOneProcess) {
       EXPECT_EQ(stub->live_objects(), 0);
     }
   }
-}
-
-std::vector<Tensor> RunTensors(const RandomTensors& tensors, const Placement& placement,
-                               const Machine& machine, const SessionOptions& options) {
-  Session session(tensors.graph(), placement, machine, options);
-  session.Run({{}, {}, tensors.init()});
-  std::vector<Tensor> results;
-  for (int step = 0; step < 3; ++step) {
-    Tensor x(DataType::kFloat, Shape{16});
-    for (int i = 0; i < 16; ++i) x.data<float>()[i] = static_cast<float>((i * 7 + step) % 5) / 4 - 0.5f;
-    const std::map<std::string, Tensor> feeds = {{"x", x}, {"z", Tensor(DataType::kFloat, Shape{0})}};
-    Append(&results, session.Run({feeds, tensors.fetches(), tensors.targets()}).fetches);
-  }
-  return results;
 }
 
 // The same of what has no elements, and of tensors whose size only the step knows: their shape goes ahead.

@@ -8,10 +8,9 @@
 #include "core/place/functions.h"
 #include "core/place/placer.h"
 #include "tests/exec/sample_run.h"
+#include "tests/exec/tasks/random_runs.h"
 #include "tests/exec/tasks/tasks_harness.h"
 #include "tests/support/collective_graph.h"
-#include "tests/support/random_graph.h"
-#include "tests/support/random_tensors.h"
 #include "tests/support/sanitized.h"
 
 namespace lanescope::exec::test {
@@ -29,20 +28,6 @@ SessionOptions In(const JobOptions& job) {
   return options;
 }
 
-void Append(std::vector<Tensor>* all, std::vector<Tensor> more) {
-  for (Tensor& tensor : more) all->push_back(std::move(tensor));
-}
-
-std::vector<Tensor> RunDag(const RandomGraph& random, const Placement& placement, const Machine& machine,
-                           const JobOptions& job) {
-  Session session(random.graph, placement, machine, In(job));
-  session.Run({{}, {}, random.init});
-  std::vector<Tensor> results;
-  for (int step = 0; step < 4; ++step)
-    Append(&results, session.Run({{}, random.fetches, random.targets}).fetches);
-  return results;
-}
-
 // Law: who plays a task changes no bit. Nodes, variables and control edges go anywhere.
 TEST(TasksSession, RandomGraphsOnTwoAndFourTasks) {
   for (const int tasks : {2, 4}) {
@@ -52,24 +37,10 @@ TEST(TasksSession, RandomGraphsOnTwoAndFourTasks) {
       const Placement placement = RandomPlacement(random.graph, machine, seed);
       const auto expected = RunDag(random, placement, machine, {});
       const auto found = FetchesOfTasks(
-          machine, [&](const JobOptions& job) { return RunDag(random, placement, machine, job); });
+          machine, [&](const JobOptions& job) { return RunDag(random, placement, machine, In(job)); });
       ExpectSame(expected, found, fmt::format("{} tasks, seed {}", tasks, seed));
     }
   }
-}
-
-std::vector<Tensor> RunTensors(const RandomTensors& tensors, const Placement& placement,
-                               const Machine& machine, const JobOptions& job) {
-  Session session(tensors.graph(), placement, machine, In(job));
-  session.Run({{}, {}, tensors.init()});
-  std::vector<Tensor> results;
-  for (int step = 0; step < 3; ++step) {
-    Tensor x(DataType::kFloat, Shape{16});
-    for (int i = 0; i < 16; ++i) x.data<float>()[i] = static_cast<float>((i * 7 + step) % 5) / 4 - 0.5f;
-    const std::map<std::string, Tensor> feeds = {{"x", x}, {"z", Tensor(DataType::kFloat, Shape{0})}};
-    Append(&results, session.Run({feeds, tensors.fetches(), tensors.targets()}).fetches);
-  }
-  return results;
 }
 
 // The same of what has no elements, and of tensors whose size only the step knows.
@@ -80,7 +51,7 @@ TEST(TasksSession, EmptyTensorsAliasesAndBoundedSizes) {
     const Placement placement = tensors.Place(machine, seed);
     const auto expected = RunTensors(tensors, placement, machine, {});
     const auto found = FetchesOfTasks(
-        machine, [&](const JobOptions& job) { return RunTensors(tensors, placement, machine, job); });
+        machine, [&](const JobOptions& job) { return RunTensors(tensors, placement, machine, In(job)); });
     ExpectSame(expected, found, fmt::format("seed {}", seed));
   }
 }
