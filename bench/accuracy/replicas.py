@@ -93,13 +93,15 @@ class Experiment:
     return [json.loads((self.folder / f'{number}.json').read_text()) for number in range(len(clients))]
 
   def synchronous(self):
-    """Measured gradients a second: two for every update that the slower worker has seen while it ran."""
+    """Measured gradients a second: two for every update that the slower worker sees from one step to the next."""
     steps = ['--steps', str(self.options.steps), '--together']
     fetches = self.folder / 'updates'
     seen = ['--fetch', 'loss', '--fetch', 'global_step/read', '--save-fetches', str(fetches)]
     worker = self.job([['sync_chief', *steps], ['sync_worker', *steps, *seen]])[1]
     updates = [numbers_of(file)[0] for file in sorted(fetches.glob('*global_step*.npy'))]
-    return 2e9 * (updates[-1] - updates[0]) / ((len(updates) - 1) * worker['step_ns']['median'])
+    # Of equal workers one may read just before an update or just after: one step in all sees none then.
+    seen = statistics.median(later - before for before, later in zip(updates, updates[1:]))
+    return 2e9 * seen / worker['step_ns']['median']
 
   def asynchronous(self):
     """The same, by what each counts for; the workers run about as long as each other."""
