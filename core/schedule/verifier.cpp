@@ -105,10 +105,16 @@ class Verifier {
       for (const Endpoint& input : graph_.node(node).inputs) {
         if (fed_.count({input.node, input.output}) == 0) result.merge(std::set<CommandId>(Done(input.node)));
       }
-      for (const NodeId control : graph_.node(node).control_inputs)
-        result.merge(std::set<CommandId>(Done(control)));
+      MergeControlInputs(node, &result);
+    } else if (constant_nodes_.count(node) > 0) {
+      MergeControlInputs(node, &result);
     }
     return done_.emplace(node, std::move(result)).first->second;
+  }
+
+  void MergeControlInputs(NodeId node, std::set<CommandId>* result) {
+    for (const NodeId control : graph_.node(node).control_inputs)
+      result->merge(std::set<CommandId>(Done(control)));
   }
 
   void CheckDependencies() {
@@ -119,6 +125,7 @@ class Verifier {
     for (const Value& v : schedule_.values) {
       if (v.storage == Storage::kFeed) fed_.insert({v.source.node, v.source.output});
       if (v.alias_of.exists() || v.storage == Storage::kVariable) value_nodes_.insert(v.source.node);
+      if (v.storage == Storage::kConstant && !v.alias_of.exists()) constant_nodes_.insert(v.source.node);
     }
     for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
@@ -214,6 +221,7 @@ class Verifier {
   IdVector<ValueId, CommandId> producer_;
   std::map<NodeId, CommandId> launch_of_;  // by node
   std::set<std::pair<NodeId, int>> fed_;
+  std::set<NodeId> constant_nodes_;
   std::set<NodeId> value_nodes_;  // nodes without a command whose output shares memory
   std::map<NodeId, std::set<CommandId>> done_;
   OrderClaims claims_;

@@ -237,8 +237,8 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
   }
 }
 
-// Nodes that need no launch complete when all that they waited for has: identities, barriers of few, and what
-// is only waited for.
+// Nodes that need no launch complete when all that they waited for has: identities, barriers of few,
+// constants, and what is only waited for.
 void TaskGraph::FindHandedOn(const GraphInfo& info, const Schedule& schedule) {
   IdVector<NodeId, int> task_of(graph_.num_nodes(), -1);
   for (int id = 0; id < num_tasks(); ++id) task_of[task(id).node] = id;
@@ -252,10 +252,6 @@ void TaskGraph::FindHandedOn(const GraphInfo& info, const Schedule& schedule) {
                        [&](ValueId feed) { return schedule.values[feed].source == endpoint; });
   };
   compile::OpTraitsTable traits;
-  const auto is_dropped = [&](NodeId id) {
-    const compile::OpTraits& op = traits.Of(graph_.node(id).op);
-    return op.IsPure() && op.op_class != compile::OpClass::kConst && !IsFolded(op, info.outputs(id));
-  };
   IdVector<NodeId, std::vector<int>> waited(task_of.size());
   for (const NodeId id : graph_.TopologicalOrder()) {
     const Node& node = graph_.node(id);
@@ -264,13 +260,15 @@ void TaskGraph::FindHandedOn(const GraphInfo& info, const Schedule& schedule) {
       mine.push_back(task);
       continue;
     }
-    if (!hands_on[id] && !is_dropped(id)) continue;
+    const compile::OpTraits& op = traits.Of(node.op);
+    if (!hands_on[id] && !op.IsPure()) continue;
+    const bool folded = IsFolded(op, info.outputs(id));
     const auto take = [&](NodeId other) {
       const std::vector<int>& theirs = waited[other];
       mine.insert(mine.end(), theirs.begin(), theirs.end());
     };
     for (const Endpoint& input : node.inputs) {
-      if (!is_fed(input)) take(input.node);
+      if (!is_fed(input) && !(folded && info.of(input).value == nullptr)) take(input.node);
     }
     for (const NodeId control : node.control_inputs) take(control);
     std::sort(mine.begin(), mine.end());

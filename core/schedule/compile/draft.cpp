@@ -10,8 +10,6 @@ bool Draft::IsFed(Endpoint endpoint) const {
                      [&](const auto& feed) { return feed.first == endpoint; });
 }
 
-bool Draft::IsFolded(NodeId id) const { return compile::IsFolded(op(id), info.outputs(id)); }
-
 CommandId Draft::AddLaunch(NodeId node_id, std::span<const ValueId> inputs, int num_outputs) {
   Command command;
   command.node = node_id;

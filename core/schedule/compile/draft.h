@@ -38,6 +38,7 @@ struct Draft {
   std::vector<NodeId> order;                      // needed nodes in topological order
   IdVector<NodeId, const OpTraits*> ops;          // by node: null where it is not needed
   IdVector<NodeId, char> has_fed_output;          // by node
+  IdVector<NodeId, char> folded;                  // by node: nothing but known values of it is needed
   std::map<NodeId, std::vector<NodeId>> updates;  // by variable: the nodes that update it, in their order
   std::map<std::pair<NodeId, NodeId>, int>
       versions;                              // by (node, variable): what the node reads, if not version 0
@@ -58,7 +59,9 @@ struct Draft {
   OpTraitsTable op_table;
 
   bool IsFed(Endpoint endpoint) const;
-  bool IsFolded(NodeId node_id) const;
+  // It runs nowhere, but who reads it waits for its control inputs and its inputs that are known.
+  bool IsFolded(NodeId node_id) const { return folded[node_id] != 0; }
+  bool IsKnown(Endpoint endpoint) const { return info.of(endpoint).value != nullptr; }
   // The version of the variable that a node reads.
   int VersionAt(NodeId node_id, NodeId variable) const {
     const auto found = versions.find({node_id, variable});
@@ -107,7 +110,7 @@ struct Draft {
 
 // The passes, in the order in which Compile calls them.
 
-// Marks what the fetches need, cut at feeds and at folded constants, and orders it topologically.
+// Marks what the fetches need, cut at feeds and at values that are known, and orders it topologically.
 void Prune(Draft* draft);
 // Says which version of a variable every node reads, where the step updates the variable.
 void NumberVersions(Draft* draft);

@@ -29,7 +29,8 @@ struct OpTraits {
   bool IsPure() const;
 };
 
-// Of a node with these outputs: all of them are constant, so that it runs nowhere and needs no inputs.
+// Of a node with these outputs: all of them are constant, so that it runs nowhere. Who reads one waits for
+// its control inputs, and for what its constant inputs wait for.
 bool IsFolded(const OpTraits& op, std::span<const TensorInfo> outputs);
 
 // Refers to the names that it is asked for: they must outlive it. Not thread-safe.

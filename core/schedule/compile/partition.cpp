@@ -49,7 +49,7 @@ class Partitioner {
             draft_.node(id).name, DataTypeName(draft_.info.of({id, 0}).dtype),
             draft_.info.of({id, 0}).shape.ToString());
     }
-    if (draft_.IsFolded(id)) return;
+    if (draft_.IsFolded(id)) return AddFolded(id);
     const DeviceId device = draft_.device_of(id);
     LANESCOPE_CHECK(device.exists());
     if (op.op_class == OpClass::kConst) return AddConstant(id, device);
@@ -121,13 +121,13 @@ class Partitioner {
       const CommandId producer = value.exists() ? draft_.producer[value] : CommandId();
       if (producer.exists() && draft_.command(producer).kind == CommandKind::kCopy) {
         after_.push_back(producer);
-        // A copy of a constant waits for nothing.
-        const NodeId source = node.inputs[i].node;
-        if (draft_.IsNeeded(source) && draft_.op(source).op_class == OpClass::kConst) AwaitNode(source);
       } else if (!draft_.IsFed(node.inputs[i])) {
         AwaitNode(node.inputs[i].node);
       }
     }
+    AwaitControlInputs(node);
+  }
+  void AwaitControlInputs(const Node& node) {
     for (const NodeId control : node.control_inputs) AwaitNode(control);
     if (after_.size() < 2) return;
     std::sort(after_.begin(), after_.end());
@@ -146,10 +146,17 @@ class Partitioner {
     }
     constant.shape = constant.value->shape();
     places_.SetBase({id, 0}, places_.NewConstant({id, 0}, host ? HostOf(device) : device, constant));
-    // It is there from the start, but who reads it waits for what it waits for: TensorFlow orders the
-    // increment of a global step after the updates so.
-    inputs_.clear();
-    FindDependencies(draft_.node(id));
+    AddFolded(id);
+  }
+
+  // Its value is there from the start, but who reads it waits for what it waits for: TensorFlow orders the
+  // increment of a global step after the updates so.
+  void AddFolded(NodeId id) {
+    after_.clear();
+    for (const Endpoint& input : draft_.node(id).inputs) {
+      if (draft_.IsKnown(input) && !draft_.IsFed(input)) AwaitNode(input.node);
+    }
+    AwaitControlInputs(draft_.node(id));
     completion_.Set(id, after_);
   }
 

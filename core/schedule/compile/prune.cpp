@@ -15,28 +15,38 @@ class Marker {
     const auto nodes = draft_.graph.num_nodes();
     draft_.ops.assign(nodes, nullptr);
     draft_.has_fed_output.assign(nodes, 0);
+    draft_.folded.assign(nodes, 0);
+    computed_.assign(nodes, 0);
     asked_.assign(nodes, 0);
     for (const auto& [endpoint, info] : draft_.request.feeds) draft_.has_fed_output[endpoint.node] = 1;
   }
 
-  void Ask(Endpoint endpoint) { Need(endpoint, true); }
+  void Ask(Endpoint endpoint) { Compute(endpoint, true); }
 
   void NeedSources(NodeId id) {
-    if (draft_.IsFolded(id)) return;
     const Node& node = draft_.node(id);
+    draft_.folded[id] = !computed_[id] || IsFolded(draft_.op(id), draft_.info.outputs(id));
+    if (draft_.IsFolded(id)) {
+      for (const Endpoint& input : node.inputs) {
+        if (draft_.IsKnown(input)) Need(input);
+      }
+      for (const NodeId control : node.control_inputs) Compute({control, -1}, false);
+      return;
+    }
     const bool asked = asked_[id] != 0;
     const bool runs = asked || !draft_.op(id).IsPure();
     if (!runs) draft_.ops[id] = &no_op_;
     for (const Endpoint& input : node.inputs) {
-      const TensorInfo& info = draft_.info.of(input);
       // A constant is materialised where it is used; its producer need not run. Float constants live where
       // they were placed.
-      if (info.value != nullptr && draft_.node(input.node).op != "Const" && !draft_.IsNeeded(input.node))
-        continue;
-      Need(input, runs);
+      if (draft_.IsKnown(input) && draft_.node(input.node).op != "Const") {
+        Need(input);
+      } else {
+        Compute(input, runs);
+      }
     }
     const bool group = asked && draft_.op(id).op_class == OpClass::kNoOp;
-    for (const NodeId control : node.control_inputs) Need({control, -1}, group);
+    for (const NodeId control : node.control_inputs) Compute({control, -1}, group);
   }
 
  private:
@@ -46,17 +56,24 @@ class Marker {
     return name;
   }
 
-  void Need(Endpoint endpoint, bool asked) {
-    if (endpoint.output >= 0 && draft_.IsFed(endpoint)) return;
+  // Its known value, and with it that what it waits for is done.
+  void Need(Endpoint endpoint) {
     const NodeId node = endpoint.node;
-    if (asked) asked_[node] = 1;
-    if (!draft_.IsNeeded(endpoint.node))
-      draft_.ops[node] = &draft_.op_table.Of(draft_.node(endpoint.node).op);
+    if (endpoint.output >= 0 && draft_.IsFed(endpoint)) return;
+    if (!draft_.IsNeeded(node)) draft_.ops[node] = &draft_.op_table.Of(draft_.node(node).op);
+  }
+
+  void Compute(Endpoint endpoint, bool asked) {
+    if (endpoint.output >= 0 && draft_.IsFed(endpoint)) return;
+    Need(endpoint);
+    computed_[endpoint.node] = 1;
+    if (asked) asked_[endpoint.node] = 1;
   }
 
   Draft& draft_;
   const OpTraits& no_op_;
-  IdVector<NodeId, char> asked_;  // by node
+  IdVector<NodeId, char> computed_;  // by node: more of it is needed than values that are known
+  IdVector<NodeId, char> asked_;     // by node
 };
 
 }  // namespace
