@@ -268,6 +268,7 @@ void RunGraph(RunOptions options) {
                           .capture = &capture,
                           .cancellation = &Interruption(),
                           .job = &job,
+                          .computers = roles.are_served() ? roles.computers : job.computers(),
                           .servers = served ? &served->tasks : nullptr,
                           .initializer = served ? InitializerOf(options, *ranks, roles) : -1,
                           .reset = options.reset,

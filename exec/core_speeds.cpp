@@ -17,6 +17,15 @@ namespace {
 constexpr int kProducts = 15;
 constexpr int64_t kSide = 64;  // 48 KiB of matrices, in the nearest caches
 
+void StayOn(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<size_t>(core), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+}  // namespace
+
 std::vector<int> CoresOfThisProcess() {
   std::vector<int> cores;
   cpu_set_t set;
@@ -26,15 +35,6 @@ std::vector<int> CoresOfThisProcess() {
   }
   return cores;
 }
-
-void StayOn(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<size_t>(core), &set);
-  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-}
-
-}  // namespace
 
 CoreSpeeds::CoreSpeeds() : cores_(CoresOfThisProcess()), ns_(cores_.size()) {
   for (size_t core = 0; core < cores_.size(); ++core)

@@ -83,6 +83,7 @@ RecordedRunOptions Comparer::RunOptions() const {
   options.cancellation = request_.cancellation;
   options.note = request_.note;
   options.job = request_.job;
+  if (request_.job != nullptr) options.computers = request_.job->computers();
   options.start_together = true;
   return options;
 }

@@ -73,7 +73,9 @@ void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transp
   }
 }
 
-Job::Job(exec::Transport* transport) : transport_(transport) {
+Job::Job(exec::Transport* transport)
+    : transport_(transport),
+      computers_(transport == nullptr ? OneComputer() : ComputersOf(transport->Share(ThisComputer()))) {
   if (transport_ == nullptr) return;
   FindNeighbours();
   MeasureClocks();

@@ -11,6 +11,7 @@
 #include "core/schedule/task_share.h"
 #include "exec/session.h"
 #include "exec/transport.h"
+#include "study/computers.h"
 #include "study/notes.h"
 #include "study/placing.h"
 
@@ -42,6 +43,7 @@ class Job {
   exec::JobOptions session_options() const;
   // Of this process' computer, but itself, by number.
   const std::vector<int>& neighbours() const { return neighbours_; }
+  const Computers& computers() const { return computers_; }
   std::string NameOf(int rank) const { return is_shared() ? transport_->NameOf(rank) : "rank 0"; }
   // By rank, as measured last.
   const std::vector<ClockOffset>& clocks() const { return clocks_; }
@@ -80,6 +82,7 @@ class Job {
   exec::Transport* const transport_;
   std::vector<ClockOffset> clocks_;
   std::vector<int> neighbours_;
+  Computers computers_;
   bool joins_gpus_ = false;
 };
 

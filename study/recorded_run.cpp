@@ -418,7 +418,7 @@ void RecordedRun::Finish(const std::string& error) {
   }
   if (IsServed() || (IsShared() && options_.job->is_first()))
     Deliver(Job::Numbered(std::exchange(not_gathered_, {}), *step_->share));
-  oversubscribed_ = IsOversubscribed(*schedule(), machine_, events_, options_.copy_cores);
+  oversubscribed_ = IsOversubscribed(*schedule(), machine_, options_.computers, events_, options_.copy_cores);
   if (const std::string problem = session_->graph_problem(); !problem.empty()) {
     Tell(options_.note,
          fmt::format("note: steps of {} ran without CUDA graphs: {}", placed_.workload->name(), problem));

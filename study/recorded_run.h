@@ -15,6 +15,7 @@
 #include "exec/core_speeds.h"
 #include "exec/session.h"
 #include "study/cancellation.h"
+#include "study/computers.h"
 #include "study/disturbance.h"
 #include "study/gpu_clocks.h"
 #include "study/input_threads.h"
@@ -45,7 +46,8 @@ struct RecordedRunOptions {
   Cancellation* cancellation = nullptr;
   // Not null: the processes that run it together. The trace is the first one's, and holds what all did.
   Job* job = nullptr;
-  bool start_together = false;  // the processes begin recorded steps at the same moment
+  Computers computers = OneComputer();  // that play the machine's tasks, to judge oversubscription
+  bool start_together = false;          // the processes begin recorded steps at the same moment
   // Not null: this process is alone in what it runs, and these tasks serve it. The trace holds what all of
   // them did for it.
   exec::RemoteTasks* servers = nullptr;

@@ -71,6 +71,7 @@ Roles ShareRoles(exec::Transport* transport, bool serves, const std::string& tra
   if (roles.clients.empty())
     Throw(Code::kInvalidArgument,
           "all processes serve, and none runs a graph; start `lanescope run` with them");
+  roles.computers = ComputersOf(transport->Share(ThisComputer()));
   return roles;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/machine/machine.h"
 #include "exec/transport.h"
+#include "study/computers.h"
 #include "study/placing.h"
 
 namespace lanescope::study {
@@ -14,6 +15,7 @@ namespace lanescope::study {
 // What the processes of the job do, by rank.
 struct Roles {
   std::vector<int> servers, clients;
+  Computers computers = OneComputer();  // that they run on
 
   // Some serve: every other one runs a graph of its own.
   bool are_served() const { return !servers.empty(); }

@@ -1,6 +1,5 @@
 #include "study/this_machine.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "core/base/units.h"
 #include "core/machine/cluster_tasks.h"
 #include "core/machine/device_config.h"
+#include "exec/core_speeds.h"
 #include "exec/gpu_machine.h"
 #include "study/gpu_shares.h"
 #include "study/job.h"
@@ -167,10 +167,7 @@ Machine MachineOfHosts(const MachineChoice& choice, const Notes& note, exec::Tra
 
 }  // namespace
 
-int NumProcessors() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
+int NumProcessors() { return std::max(1, static_cast<int>(exec::CoresOfThisProcess().size())); }
 
 std::string HostName() {
   std::array<char, 256> name{};
