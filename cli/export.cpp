@@ -26,7 +26,7 @@ struct ExportOptions {
 
 struct ExportFormat {
   std::string_view name, extension;
-  void (*write)(const traces::TraceRun&, const traces::ExportOutput&);  // null: a file for each GPU
+  void (*write)(const traces::TraceRun&, const traces::ExportOutput&);  // null: a file for each rank
 };
 constexpr ExportFormat kExportFormats[] = {{"perfetto", ".perfetto-trace", traces::WritePerfetto},
                                            {"chrome", ".json", traces::WriteChrome},
@@ -74,19 +74,16 @@ void WriteExport(const std::string& path, const Write& write) {
   PrintNote("{}\n", path);
 }
 
-// One file, or of several GPUs one each: job.et becomes job.0.et, job.1.et.
+// One file, or of several ranks one each: job.et becomes job.0.et, job.1.et.
 void WriteChakraFiles(const traces::TraceRun& run, const std::string& out) {
-  const std::vector<int> gpus = traces::GpusOfRun(run);
+  const int ranks = traces::ChakraRanks(run);
   const std::filesystem::path path(out);
-  if (gpus.size() < 2) {
-    WriteExport(out, [&](const traces::ExportOutput& write) { traces::WriteChakra(run, -1, write); });
-    return;
-  }
-  for (size_t i = 0; i < gpus.size(); ++i) {
+  for (int rank = 0; rank < ranks; ++rank) {
     std::filesystem::path name = path;
-    name.replace_filename(fmt::format("{}.{}{}", path.stem().string(), i, path.extension().string()));
+    if (ranks > 1)
+      name.replace_filename(fmt::format("{}.{}{}", path.stem().string(), rank, path.extension().string()));
     WriteExport(name.string(),
-                [&](const traces::ExportOutput& write) { traces::WriteChakra(run, gpus[i], write); });
+                [&](const traces::ExportOutput& write) { traces::WriteChakra(run, rank, write); });
   }
 }
 

@@ -2,11 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "tests/traces/imported.h"
 #include "traces/export/export.h"
 #include "traces/export/wire_writer.h"
+#include "traces/import/wire_message.h"
 #include "traces/store/sqlite.h"
 
 namespace lanescope::traces {
@@ -106,6 +112,118 @@ TEST(ChakraTest, ARunWrittenForChakra) {
   ASSERT_EQ(again.collectives.size(), 1u);
   EXPECT_EQ(again.collectives[0].bytes, 1000);
   EXPECT_EQ(again.Text(again.collectives[0].kind), "AllReduce");
+}
+
+// What a file says of a node. Dependencies are names.
+struct WrittenNode {
+  int64_t type = 0;
+  std::vector<std::string> data, control;
+  std::map<std::string, int64_t> attributes;
+};
+
+// By the name. Nodes' own and those that they wait for are in one file.
+std::map<std::string, WrittenNode> WrittenNodes(const TraceRun& run, int rank) {
+  std::string bytes;
+  WriteChakra(run, rank, [&](std::string_view part) { bytes += part; });
+  const std::string path = "written";
+  std::map<int64_t, std::string> names;
+  std::map<std::string, WrittenNode> nodes;
+  std::string_view rest = bytes;
+  for (bool first = true; !rest.empty(); first = false) {
+    size_t size = 0;
+    for (int shift = 0, byte = 0x80; byte >= 0x80; shift += 7, rest.remove_prefix(1)) {
+      byte = static_cast<unsigned char>(rest.front());
+      size |= static_cast<size_t>(byte & 0x7f) << shift;
+    }
+    const std::string_view body = rest.substr(0, size);
+    rest.remove_prefix(size);
+    if (first) continue;  // GlobalMetadata
+    WireMessage message(body, &path);
+    WrittenNode node;
+    std::string name;
+    int64_t id = 0;
+    while (message.Next()) {
+      if (message.field() == 1) names[id = message.Integer()] = "";
+      if (message.field() == 2) names[id] = name = std::string(message.Bytes());
+      if (message.field() == 3) node.type = message.Integer();
+      if (message.field() == 4) node.control.push_back(names.at(message.Integer()));
+      if (message.field() == 5) node.data.push_back(names.at(message.Integer()));
+      if (message.field() != 10) continue;
+      WireMessage attribute = message.Nested();
+      std::string key;
+      while (attribute.Next()) {
+        if (attribute.field() == 1) key = std::string(attribute.Bytes());
+        // Readers look into the fields that Chakra's feeder reads: others are zero to them.
+        const int expected = key == "comm_size" ? 9 : key.starts_with("comm_") ? 7 : attribute.field();
+        if (attribute.field() > 1 && attribute.is_integer() && attribute.field() == expected)
+          node.attributes[key] = attribute.Integer();
+      }
+    }
+    EXPECT_TRUE(nodes.emplace(name, node).second) << name;
+  }
+  return nodes;
+}
+
+// Input: x of the first task's host is copied to its GPU for a, which goes to the second task for b, which
+// comes back. Law: each task is a rank, whose file has what its devices did and its end of both messages:
+// sends in the one, receives in the other, with the same source, destination, tag and size. Nodes wait for
+// the ends that are in their own file.
+TEST(ChakraTest, TasksSendToEachOther) {
+  ScratchFile file;
+  SampleRun sample;
+  sample.SplitIntoTasks();
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 1);
+  writer.Close();
+  const TraceRun run = TraceReader(file.path()).ReadRun(1);
+  ASSERT_EQ(ChakraRanks(run), 2);
+  auto first = WrittenNodes(run, 0), second = WrittenNodes(run, 1);
+  const std::string t0 = "/job:worker/task:0/", t1 = "/job:worker/task:1/";
+  const std::string to_gpu = "x " + t0 + "CPU:0 -> " + t0 + "GPU:0",
+                    there = "a " + t0 + "GPU:0 -> " + t1 + "GPU:0",
+                    back = "b " + t1 + "GPU:0 -> " + t0 + "CPU:0";
+  EXPECT_EQ(first.size(), 5u);
+  EXPECT_EQ(second.size(), 3u);
+  constexpr int64_t kCompute = 4, kSend = 5, kReceive = 6;
+  EXPECT_EQ(first[there].type, kSend);
+  EXPECT_EQ(second[there].type, kReceive);
+  EXPECT_EQ(second[back].type, kSend);
+  EXPECT_EQ(first[back].type, kReceive);
+  for (const auto& [name, from, to, bytes] : {std::tuple(there, 0, 1, 32), std::tuple(back, 1, 0, 16)}) {
+    for (auto* nodes : {&first, &second}) {
+      std::map<std::string, int64_t>& attributes = (*nodes)[name].attributes;
+      EXPECT_EQ(attributes.at("comm_src"), from) << name;
+      EXPECT_EQ(attributes.at("comm_dst"), to) << name;
+      EXPECT_EQ(attributes.at("comm_size"), bytes) << name;
+      EXPECT_EQ(attributes.at("is_cpu_op"), 0) << name;
+    }
+    EXPECT_EQ(first[name].attributes.at("comm_tag"), second[name].attributes.at("comm_tag"));
+  }
+  EXPECT_NE(first[there].attributes.at("comm_tag"), first[back].attributes.at("comm_tag"));
+  EXPECT_EQ(first["a"].data, std::vector<std::string>{to_gpu});
+  EXPECT_EQ(first[there].data, std::vector<std::string>{"a"});
+  EXPECT_EQ(first[back].data, std::vector<std::string>{});
+  EXPECT_EQ(second[there].data, std::vector<std::string>{});
+  EXPECT_EQ(second["b"].type, kCompute);
+  EXPECT_EQ(second["b"].data, std::vector<std::string>{there});
+  EXPECT_EQ(second[back].data, std::vector<std::string>{"b"});
+}
+
+// Law: where there are no several tasks, copies between devices are no messages.
+TEST(ChakraTest, DevicesOfOneTaskSendNothing) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 1);
+  writer.Close();
+  const TraceRun run = TraceReader(file.path()).ReadRun(1);
+  ASSERT_EQ(ChakraRanks(run), 2);
+  for (int rank = 0; rank < 2; ++rank) {
+    for (const auto& [name, node] : WrittenNodes(run, rank)) {
+      EXPECT_TRUE(node.type < 5) << name;
+      EXPECT_FALSE(node.attributes.contains("comm_tag")) << name;
+    }
+  }
 }
 
 TEST(ChakraTest, ChakraTracesWithoutTimesAreRefused) {

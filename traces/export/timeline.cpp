@@ -179,7 +179,7 @@ class TimelineBuilder {
     Timeline::Process& process = timeline_.processes.emplace_back();
     process.name = Printable(names_.ProcessName(key));
     process.of_profiler = key.group == TrackKey::Group::kHost && IsNoProcess(key.process);
-    process.is_task = task >= 0;
+    process.task = task;
     if (task >= 0) process.clock = ClockText(run_.tasks[static_cast<size_t>(task)]);
     return entry->second;
   }

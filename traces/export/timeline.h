@@ -23,8 +23,10 @@ struct Timeline {
     // node7)", "GPU:0 (NVIDIA H100)", "process 100".
     std::string name;
     std::string clock = {};    // of a task: ClockText
-    bool is_task = false;      // its tracks are of several devices, whose names they begin with
+    int task = -1;             // its number; its tracks are of several devices, whose names they begin with
     bool of_profiler = false;  // what a profiler says of itself
+
+    bool is_task() const { return task >= 0; }
   };
   // What stands in one row: two of its slices overlap only where one holds the other.
   struct Track {

@@ -86,7 +86,7 @@ class TimelinePicture {
     std::string row;
     double drawn_to = 0;
     const Timeline::Process& process = timeline_.processes[static_cast<size_t>(track.process)];
-    const bool first_of_task = process.is_task && track.process != task_;
+    const bool first_of_task = process.is_task() && track.process != task_;
     const int y = TopOf(rows_ + (first_of_task ? 1 : 0));
     for (const int number : track.slices) {
       const Timeline::Slice& slice = timeline_.slices[static_cast<size_t>(number)];
@@ -104,8 +104,8 @@ class TimelinePicture {
     }
     if (row.empty()) return;
     if (first_of_task) AddLabel(process.name, rows_++, true);
-    task_ = process.is_task ? track.process : -1;
-    AddLabel(process.is_task ? track.name : process.name + " " + track.name, rows_++, false);
+    task_ = process.is_task() ? track.process : -1;
+    AddLabel(process.is_task() ? track.name : process.name + " " + track.name, rows_++, false);
     body_ += row;
   }
 
