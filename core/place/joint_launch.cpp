@@ -9,6 +9,7 @@
 
 #include "core/machine/collective.h"
 #include "core/machine/tasks.h"
+#include "core/place/collective_cost.h"
 
 namespace lanescope {
 namespace {
@@ -38,17 +39,16 @@ RankGroup GroupInCluster(const Machine& machine, const std::vector<DeviceId>& de
   return {ranks[0], static_cast<int>(ranks.size()), stride};
 }
 
-// Each of the n passes n - 1 shares of the tensor on for the sum and as many for its way back, all at once.
+// Around a ring, each of the n passes n - 1 shares of the tensor on for the sum and as many for its way back,
+// all at once. What arrives is summed as it is passed on: beside the messages nothing takes time.
 int64_t RingNs(const Machine& machine, const std::vector<DeviceId>& devices, int64_t bytes) {
-  const auto count = static_cast<double>(devices.size());
-  double slowest = 0;
-  for (size_t i = 0; i < devices.size(); ++i) {
-    const Route route = machine.RouteBetween(devices[i], devices[(i + 1) % devices.size()]);
-    const double rate = route.bandwidth > 0 ? route.bandwidth : 10e9;
-    slowest = std::max(
-        slowest, static_cast<double>(route.latency_ns) + static_cast<double>(bytes) / count * 1e9 / rate);
-  }
-  return static_cast<int64_t>(std::llround(std::min(2 * (count - 1) * slowest, 0x1p60)));
+  const auto count = static_cast<int64_t>(devices.size());
+  const MachineTasks tasks = TasksOf(machine);
+  CollectiveCost round(machine, tasks, devices, false);
+  for (size_t i = 0; i < devices.size(); ++i)
+    round.Send((i + 1) % devices.size(), round.Begin(i, bytes / count));
+  return std::llround(
+      std::min(2.0 * static_cast<double>(count - 1) * static_cast<double>(round.Ns()), 0x1p60));
 }
 
 // GPUs of different tasks that have a link of their own are (WithJoinedGpus).

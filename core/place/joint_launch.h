@@ -32,8 +32,9 @@ Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, Te
                            const Machine* machine = nullptr);
 
 // How long the all-reduce takes that the node is a part of, from the last of its parts on: by the formulas of
-// the machine's cluster where all are in it, else around a ring of the machine's links. 0 for other nodes and
-// devices that the machine does not have.
+// the machine's cluster where all are in it, else around a ring of the machine's links, whose messages cost
+// what those of collectives by copies do (CollectiveCost); but no copy or sum is a launch of its own. 0 for
+// other nodes and devices that the machine does not have.
 int64_t JointLaunchNs(const Machine& machine, const Node& node, int64_t bytes);
 
 }  // namespace lanescope

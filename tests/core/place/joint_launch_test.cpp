@@ -6,10 +6,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "core/graph/graph_builder.h"
+#include "core/machine/cluster_tasks.h"
 #include "core/machine/collective.h"
+#include "core/machine/copy_time.h"
+#include "core/machine/tasks.h"
 #include "core/place/functions.h"
 #include "core/place/placer.h"
 #include "core/schedule/cost.h"
@@ -149,6 +153,34 @@ TEST(JointLaunch, NeedsGpusOfItsOwn) {
   EXPECT_EQ(WhyNoJointLaunches(TwoParts(), one, modelled), "") << "there are none";
 }
 
+// Input: a GPU of the same number in each of two tasks. Law: they are two GPUs, of two processes: parts of an
+// all-reduce may be on them where they are joined, and nowhere else.
+TEST(JointLaunch, GpusOfTwoTasksAreNotOneProcess) {
+  GraphBuilder builder;
+  for (const char* task : {"0", "1"}) {
+    const std::string device = "/job:worker/task:" + std::string(task) + "/device:GPU:0", number = task;
+    const Endpoint x = builder.Placeholder("x" + number, DataType::kFloat, Shape{kElements});
+    builder.Op("NcclAllReduce", "sum" + number)
+        .Input(builder.Op("Neg", "neg" + number).Input(x).Device(device).Build())
+        .Attr("reduction", "sum")
+        .Attr("num_devices", int64_t{2})
+        .Attr("shared_name", "sum")
+        .Device(device)
+        .Build();
+  }
+  const Graph graph = InlineFunctions(builder.Take(), {.joint_launches = true});
+  ASSERT_EQ(CountJoint(graph), 2);
+  Machine machine = MachineOfTasks(GpusOfKind(1, DeviceKind::kCuda), ParseClusterTasks("worker=a:2"));
+  ASSERT_EQ(machine.Gpus().size(), 2u);
+  for (const DeviceId gpu : machine.Gpus()) EXPECT_EQ(machine.device(gpu).physical, 0);
+  EXPECT_THAT(WhyNoJointLaunches(graph, Placed(graph, machine), machine), HasSubstr("several processes"));
+  const Machine joined = WithJoinedGpus(machine, [](DeviceId, DeviceId) { return true; });
+  EXPECT_EQ(WhyNoJointLaunches(graph, Placed(graph, joined), joined), "");
+  Placement one = Placed(graph, joined);
+  for (DeviceId& device : one.device) device = joined.Gpus()[1];
+  EXPECT_THAT(WhyNoJointLaunches(graph, one, joined), HasSubstr("shares"));
+}
+
 // Where they cannot run they become what they would have been.
 TEST(JointLaunch, BecomesCopiesAgain) {
   const Graph joint = InlineFunctions(TwoParts(), {.joint_launches = true});
@@ -183,6 +215,27 @@ TEST(JointLaunch, CostsWhatARingDoes) {
   const CostEstimate estimate =
       RooflineCost().Launch(machine, machine.Gpus()[0], part, {&tensor, 1}, {&tensor, 1});
   EXPECT_EQ(estimate.ns, 4 * (1000 + (4 << 20) / 4) + 77);
+}
+
+// Law: messages of the ring share what they pass, and a link that was measured takes what it took.
+TEST(JointLaunch, CostsWhatItsMessagesDoOnTheLinks) {
+  const Graph graph = InlineFunctions(TwoParts(), {.joint_launches = true});
+  const Node& part = graph.node(graph.FindNode("sum0/part"));
+  Machine machine = GpusOfKind(2);
+  const std::vector<DeviceId> gpus = machine.Gpus();
+  LinkSpec& link = *std::ranges::find_if(
+      machine.links, [&](const LinkSpec& of) { return of.a == gpus[0] && of.b == gpus[1]; });
+  link.latency_ns = 1000;
+  link.bandwidth = 4e9;
+  EXPECT_EQ(JointLaunchNs(machine, part, 8 << 20), 2 * (1000 + (4 << 20) / 4));
+  link.duplex = false;
+  EXPECT_EQ(JointLaunchNs(machine, part, 8 << 20), 2 * (1000 + 2 * (4 << 20) / 4)) << "both ways at once";
+  link.duplex = true;
+  link.bandwidth = 0;
+  EXPECT_EQ(JointLaunchNs(machine, part, 8 << 20),
+            2 * (1000 + std::llround((4 << 20) * 1e9 / kAssumedBandwidth)));
+  link.table = {{0, 500}, {4 << 20, 70'500}};
+  EXPECT_EQ(JointLaunchNs(machine, part, 8 << 20), 2 * 70'500);
 }
 
 // On a cluster, what its formulas say of these GPUs.
