@@ -2,19 +2,15 @@
 
 #include <algorithm>
 
-#include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
 #include "core/machine/tasks.h"
 #include "core/schedule/task_share.h"
-#include "exec/backend.h"
-#include "exec/kernels/queue_handle.h"
 #include "exec/kernels/shared_reader.h"
 #include "exec/peer_connections.h"
 #include "exec/serve/remote_session.h"
 #include "exec/step_exchange.h"
 #include "exec/step_runner.h"
-#include "exec/stream_program.h"
 
 namespace lanescope::exec {
 namespace {
@@ -39,24 +35,6 @@ std::string CacheKey(const StepDescription& step) {
   for (const std::string& fetch : step.fetches) key += "|" + fetch;
   for (const std::string& target : step.targets) key += "^" + target;
   return key;
-}
-
-// As ServedSession::Prepare reads it.
-std::string FrameOf(const StepDescription& step) {
-  FrameWriter writer;
-  writer.Number(static_cast<int64_t>(step.feeds.size()));
-  for (const auto& [name, info] : step.feeds) {
-    const auto dims = info.shape.dims();
-    writer.Text(name).Number(static_cast<int64_t>(info.dtype));
-    writer.Records(std::vector<int64_t>(dims.begin(), dims.end()));
-  }
-  return writer.Texts(step.fetches).Texts(step.targets).Take();
-}
-
-// Links of a machine that host threads play are emulated, those between its tasks too.
-bool IsPaced(const Machine& machine) {
-  return std::any_of(machine.devices.begin(), machine.devices.end(),
-                     [](const DeviceSpec& device) { return device.kind == DeviceKind::kVirtual; });
 }
 
 }  // namespace
@@ -184,37 +162,6 @@ void Session::RequireRunnable(DeviceId device) const {
         machine_.device(device).local_name());
 }
 
-// The joint launches that have to meet: all of them where GPUs of several tasks work together.
-std::vector<JointParts> Session::RequireConnections(const Schedule& schedule, const MachineTasks& tasks) {
-  const std::vector<GpuPair> pairs = JoinedPairs(schedule, machine_, tasks);
-  const std::vector<JointParts> joint = FindJointParts(graph_, schedule);
-  std::vector<GpuGroup> groups;
-  for (const JointParts& launch : joint) {
-    const bool one_task = std::ranges::all_of(
-        launch.devices, [&](DeviceId gpu) { return tasks.SameTask(gpu, launch.devices[0]); });
-    if (!one_task) groups.push_back(launch.DevicesByRank());
-  }
-  if (pairs.empty() && groups.empty()) return {};
-  if (connections_ == nullptr || !options_.job.joins_gpus) {
-    const auto [a, b] = pairs.empty() ? GpuPair(groups[0][0], groups[0][1]) : pairs[0];
-    Throw(Code::kFailedPrecondition,
-          "{} and {} have a link, and nothing here sends from one to the other by it; leave the link of the "
-          "two out of the machine file",
-          machine_.device(a).name, machine_.device(b).name);
-  }
-  connections_->Require(pairs, groups);
-  return joint;
-}
-
-// What a step that is loaded for a runner needs where it has a part alone: who sends and receives.
-std::function<void(LoadedSchedule*)> Session::ConnectionOf(const PreparedStep& step) const {
-  if (options_.job.transport == nullptr) return nullptr;
-  return [this, share = step.share](LoadedSchedule* loaded) {
-    loaded->Connect(share, options_.job.transport, IsPaced(machine_) ? &machine_ : nullptr,
-                    connections_.get());
-  };
-}
-
 PreparedStep& Session::Prepare(const RunRequest& request) { return PrepareStep(Describe(request)); }
 
 PreparedStep& Session::PrepareStep(const StepDescription& description) {
@@ -250,19 +197,7 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
     for (const Value& value : step->schedule->values) RequireRunnable(value.device);
     step->here = step->schedule;
   } else {
-    const MachineTasks tasks = TasksOf(machine_);
-    step->share = std::make_shared<const TaskShare>(
-        ShareOfTask(*step->schedule, tasks, transport->rank(), options_.job.client, joint));
-    RequireTags(*step->share, *transport);
-    step->here = std::shared_ptr<const Schedule>(step->share, &step->share->schedule);
-    if (elsewhere_ != nullptr) {
-      step->elsewhere = std::make_unique<RemoteStep>();
-      step->elsewhere->tasks = TasksWithAPart(*step->schedule, tasks);
-      std::erase(step->elsewhere->tasks, transport->rank());
-      step->elsewhere->request = FrameOf(description);
-      step->elsewhere->commands = static_cast<int64_t>(step->schedule->commands.size());
-      step->elsewhere->messages = step->share->num_messages;
-    }
+    TakeShare(description, joint, step.get());
   }
   for (const Queue& queue : step->here->queues) RequireRunnable(queue.device);
   return *prepared_.emplace(key, std::move(step)).first->second;
@@ -335,95 +270,6 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
   for (size_t i = 0; i < step.here->fetches.size(); ++i)
     result.fetches.push_back(loaded->loaded->Fetch(static_cast<int>(i)));
   return result;
-}
-
-Executor::Trace Session::BeginTrace(const PreparedStep& step, const RunOptions& options) {
-  const std::lock_guard lock(mutex_);
-  if (options.share != nullptr) {
-    if (recorder_ == nullptr || options.share->step < 0) return {};
-    return {.recorder = recorder_, .schedule = options.share->schedule, .step = options.share->step};
-  }
-  if (options.input != nullptr) {
-    if (input_log_ == nullptr) return {};
-    const int thread = input_log_->ThreadOf(options.input, options.input->op, options.input->queue);
-    return {.waits = input_log_, .thread = thread, .waiting_step = input_log_->BeginStep(thread)};
-  }
-  if (recorder_ == nullptr || !recording_ || step.trace_number < 0) return {};
-  const int number = recorded_steps_++;
-  return {recorder_, step.trace_number, number, input_log_, kNoInputThread, number};
-}
-
-// Without times the step failed: where no other one began meanwhile, the next takes its number.
-void Session::EndTrace(const Executor::Trace& trace, const StepTimes* times) {
-  if (trace.waits != nullptr && times != nullptr) {
-    if (trace.thread != kNoInputThread)
-      trace.waits->EndStep(trace.thread, trace.waiting_step, times->start_ns, times->end_ns);
-    if (trace.waits->FillIsDue(times->end_ns)) LogFills(trace.waits);
-  }
-  if (trace.recorder == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  if (times == nullptr) {
-    if (recorded_steps_ == trace.step + 1) --recorded_steps_;
-    return;
-  }
-  Event event;
-  event.kind = EventKind::kStep;
-  event.start_ns = times->start_ns;
-  event.end_ns = times->end_ns;
-  event.step = trace.step;
-  event.schedule = trace.schedule;
-  step_ring_->Push(event);
-}
-
-void Session::LogFills(InputLog* log) {
-  for (const auto& queue : state_.shared->All<TensorQueue>()) {
-    const QueueSpec& spec = queue->spec();
-    log->Fill({0, QueueTitle(queue->name()), spec.capacity, spec.min_after_dequeue}, NowNs(), queue->size());
-  }
-}
-
-void Session::LogInput(InputLog* log) {
-  const std::lock_guard lock(mutex_);
-  input_log_ = log;
-}
-
-void Session::SetRecording(bool on) {
-  const std::lock_guard lock(mutex_);
-  recording_ = on;
-}
-
-void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number) {
-  const std::lock_guard lock(mutex_);
-  if (recorder != recorder_) {
-    // One that runs now runs a step that is not recorded.
-    for (const auto& runner : runners_) {
-      if (!runner->is_taken) runner->executor().ForgetRecorder();
-    }
-    recorder_ = recorder;
-    step_ring_ = recorder != nullptr ? recorder->NewRing() : nullptr;
-    recorded_steps_ = 0;
-    for (auto& [key, prepared] : prepared_) prepared->trace_number = -1;
-  }
-  if (step != nullptr) step->trace_number = schedule_number;
-}
-
-void Session::Observe(LaunchObserver* observer) {
-  observer_ = observer;
-  for (const auto& runner : runners_) {
-    for (const auto& [schedule, step] : runner->steps()) {
-      if (step.loaded->program() != nullptr) step.loaded->program()->SetObserver(observer);
-    }
-  }
-}
-
-std::string Session::graph_problem() const {
-  for (const auto& runner : runners_) {
-    for (const auto& [schedule, step] : runner->steps()) {
-      const StreamProgram* program = step.loaded->program();
-      if (program != nullptr && !program->graph_problem().empty()) return program->graph_problem();
-    }
-  }
-  return "";
 }
 
 int64_t Session::records_read() const {

@@ -189,6 +189,8 @@ class Session {
                       int64_t timeout_ns);
   std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;
   PreparedStep& PrepareLocked(const StepDescription& step);
+  void TakeShare(const StepDescription& step, const std::vector<JointParts>& joint,
+                 PreparedStep* prepared) const;
   void CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                   std::vector<Tensor>* tensors) const;
   void RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded, StepState* state,

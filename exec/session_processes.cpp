@@ -3,11 +3,46 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/machine/tasks.h"
+#include "core/schedule/task_share.h"
 #include "exec/serve/remote_session.h"
 #include "exec/session.h"
 #include "exec/step_exchange.h"
 
 namespace lanescope::exec {
+namespace {
+
+// As ServedSession::Prepare reads it.
+std::string FrameOf(const StepDescription& step) {
+  FrameWriter writer;
+  writer.Number(static_cast<int64_t>(step.feeds.size()));
+  for (const auto& [name, info] : step.feeds) {
+    const auto dims = info.shape.dims();
+    writer.Text(name).Number(static_cast<int64_t>(info.dtype));
+    writer.Records(std::vector<int64_t>(dims.begin(), dims.end()));
+  }
+  return writer.Texts(step.fetches).Texts(step.targets).Take();
+}
+
+}  // namespace
+
+// Of the whole step what runs here, and what those that serve this process are asked of it.
+void Session::TakeShare(const StepDescription& description, const std::vector<JointParts>& joint,
+                        PreparedStep* step) const {
+  const Transport& transport = *options_.job.transport;
+  const MachineTasks tasks = TasksOf(machine_);
+  step->share = std::make_shared<const TaskShare>(
+      ShareOfTask(*step->schedule, tasks, transport.rank(), options_.job.client, joint));
+  RequireTags(*step->share, transport);
+  step->here = std::shared_ptr<const Schedule>(step->share, &step->share->schedule);
+  if (elsewhere_ == nullptr) return;
+  step->elsewhere = std::make_unique<RemoteStep>();
+  step->elsewhere->tasks = TasksWithAPart(*step->schedule, tasks);
+  std::erase(step->elsewhere->tasks, transport.rank());
+  step->elsewhere->request = FrameOf(description);
+  step->elsewhere->commands = static_cast<int64_t>(step->schedule->commands.size());
+  step->elsewhere->messages = step->share->num_messages;
+}
 
 // This process' share, and those that others run for it.
 void Session::RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
