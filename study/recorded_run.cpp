@@ -1,24 +1,19 @@
 #include "study/recorded_run.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/thread.h"
 #include "core/machine/tasks.h"
 #include "core/record/run_info.h"
 #include "exec/gpu_machine.h"
 #include "exec/serve/remote_tasks.h"
 #include "study/copy_ends.h"
-#include "study/job_activities.h"
+#include "study/job_capture.h"
 #include "study/oversubscription.h"
-#include "study/serving.h"
 #include "study/this_machine.h"
 #include "study/undisturbed.h"
 
@@ -87,76 +82,6 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   recorder_.reset(new Recorder(this));  // of a private base
 }
 
-bool RecordedRun::AwaitsValues() const {
-  return IsServed() && options_.initializer >= 0 &&
-         options_.initializer != options_.servers->transport().rank();
-}
-
-void RecordedRun::Initialize() {
-  const auto run = [this](const std::vector<std::string>& targets) {
-    if (targets.empty()) return;
-    const Cancellation::Running running(options_.cancellation, session_.get());
-    session_->Run(exec::RunRequest{{}, {}, targets});
-  };
-  if (!IsServed()) return run(spec_.init);
-  const int own = options_.servers->transport().rank();
-  if (options_.initializer == own) {
-    run(spec_.init);
-    if (options_.alone_steps == 0) options_.servers->Reach(exec::Stage::kReady);
-    return;
-  }
-  run(InitOfTask(placed_, machine_, own));
-}
-
-void RecordedRun::AwaitClient(int client, exec::Stage stage) {
-  options_.servers->Await(client, stage, [this] {
-    if (options_.cancellation != nullptr) options_.cancellation->Check();
-  });
-}
-
-// Steps that nobody else's come between: the others begin after them.
-void RecordedRun::WarmUpAlone() {
-  if (!IsServed() || options_.alone_steps == 0 ||
-      options_.initializer != options_.servers->transport().rank())
-    return;
-  WarmUp(options_.alone_steps);
-  options_.servers->Reach(exec::Stage::kReady);
-}
-
-// Other processes' steps may wait for what this one's threads put into queues.
-void RecordedRun::AwaitOtherClients() {
-  if (!IsServed()) return;
-  options_.servers->Reach(exec::Stage::kDone);
-  if (!options_.together) {
-    if (input_ != nullptr) AwaitAllDone();
-    return;
-  }
-  session_->SetRecording(false);
-  std::atomic<bool> all_done{false};
-  std::thread goes_on = StartThread("steps for other processes", [&] {
-    try {
-      for (; !all_done.load(); ++next_step_) RunStep();
-    } catch (const Error&) {  // it is ended, or nobody can go on
-    }
-  });
-  const auto end = [&] {
-    all_done.store(true);
-    session_->Close();  // no other step follows
-    goes_on.join();
-  };
-  try {
-    AwaitAllDone();
-  } catch (...) {
-    end();
-    throw;
-  }
-  end();
-}
-
-void RecordedRun::AwaitAllDone() {
-  for (const int client : options_.servers->OtherClients()) AwaitClient(client, exec::Stage::kDone);
-}
-
 void RecordedRun::BeginTrace() {
   RunInfo info;
   info.emulated = IsEmulated(machine_);
@@ -177,25 +102,19 @@ void RecordedRun::BeginCapture() {
   if (!capture->active() && capture->problem().empty()) return;  // nobody has asked for it
   const bool of_job = IsShared() && !IsServed();
   if (writer_ == nullptr && !of_job) return;
-  const std::string problem = of_job ? CaptureProblemOfJob() : capture->problem();
+  const std::string problem =
+      of_job ? CaptureProblemOfJob(*capture, *options_.job, machine_) : capture->problem();
   if (!problem.empty()) {
     if (writer_ != nullptr) Tell(options_.note, "note: GPU activity is not captured: " + problem);
     return;
   }
-  gathers_activities_ = of_job;
-  if (writer_ != nullptr) activity_sink_ = writer_->Capture(run_id_);
-  if (!of_job) capture->SendTo(activity_sink_);
+  traces::ActivitySink* const sink = writer_ != nullptr ? writer_->Capture(run_id_) : nullptr;
+  if (of_job) {
+    job_capture_ = std::make_unique<JobCapture>(capture, *options_.job, *step_->share, sink);
+  } else {
+    capture->SendTo(sink);
+  }
   session_->Observe(capture->observer());
-}
-
-// One without a GPU has nothing to capture.
-std::string RecordedRun::CaptureProblemOfJob() const {
-  exec::Transport& ranks = *options_.job->transport();
-  const bool has_gpu = exec::HasPhysicalGpus(SeenByTask(machine_, ranks.rank()));
-  const std::vector<std::string> problems = ranks.Share(has_gpu ? options_.capture->problem() : "");
-  const auto first = std::ranges::find_if(problems, [](const std::string& text) { return !text.empty(); });
-  if (first == problems.end()) return "";
-  return ranks.NameOf(static_cast<int>(first - problems.begin())) + ": " + *first;
 }
 
 RecordedRun::~RecordedRun() {
@@ -218,22 +137,7 @@ void RecordedRun::GatherEvents() {
     return Deliver(JoinCopyEnds(all, {schedule().get()}));
   }
   Deliver(options_.job->Gather(std::exchange(not_gathered_, {}), *schedule(), *step_->share));
-  if (gathers_activities_) GatherActivities();
-}
-
-std::vector<traces::ActivityBatch> RecordedRun::TakeActivities() {
-  std::vector<traces::ActivityBatch> own = options_.capture->Take();
-  const auto rank = static_cast<size_t>(options_.job->transport()->rank());
-  for (traces::ActivityBatch& batch : own)
-    TranslateForFirst(*step_->share, options_.job->clocks()[rank].ahead_ns, &batch);
-  return own;
-}
-
-void RecordedRun::GatherActivities() {
-  const std::vector<std::string> all =
-      options_.job->transport()->Share(BytesOfBatches(static_cast<uint32_t>(getpid()), TakeActivities()));
-  if (activity_sink_ == nullptr) return;
-  for (traces::ActivityBatch& batch : BatchesOfRanks(all)) activity_sink_->Consume(std::move(batch));
+  if (job_capture_ != nullptr) job_capture_->Gather();
 }
 
 void RecordedRun::Deliver(std::span<const Event> events) {
@@ -384,9 +288,9 @@ void RecordedRun::RunToEnd(int warmup_steps, int steps) {
     WarmUp(warmup_steps);
     if (options_.capture != nullptr) options_.capture->BeginRecording();
     RunSteps(steps);
-    if (gathers_activities_) {
+    if (job_capture_ != nullptr) {
       options_.capture->Stop();
-      GatherActivities();
+      job_capture_->Gather();
     }
     AwaitOtherClients();
   } catch (const Error& error) {
@@ -411,11 +315,7 @@ void RecordedRun::Finish(const std::string& error) {
   session_->Observe(nullptr);
   recorder_->Flush();
   // Of a run that was cut short the others' events and activities may never come.
-  if (gathers_activities_ && activity_sink_ != nullptr) {
-    for (traces::ActivityBatch& batch :
-         BatchesOfRanks({BytesOfBatches(static_cast<uint32_t>(getpid()), TakeActivities())}))
-      activity_sink_->Consume(std::move(batch));
-  }
+  if (job_capture_ != nullptr) job_capture_->DeliverOwn();
   if (IsServed() || (IsShared() && options_.job->is_first()))
     Deliver(Job::Numbered(std::exchange(not_gathered_, {}), *step_->share));
   oversubscribed_ = IsOversubscribed(*schedule(), machine_, options_.computers, events_, options_.copy_cores);

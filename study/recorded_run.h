@@ -32,6 +32,8 @@ enum class Stage : int64_t;
 
 namespace lanescope::study {
 
+class JobCapture;
+
 struct RecordedRunOptions {
   RunSettings settings;
   // All events are kept, for calibration; otherwise as many as oversubscription is judged by.
@@ -131,10 +133,6 @@ class RecordedRun : private EventSink {
   void GatherEvents();
   bool AwaitsValues() const;
   void BeginCapture();
-  // Of the processes of a job, why one of them cannot capture; empty: all can.
-  std::string CaptureProblemOfJob() const;
-  std::vector<traces::ActivityBatch> TakeActivities();
-  void GatherActivities();
   void Initialize();
   void AwaitClient(int client, exec::Stage stage);
   void WarmUpAlone();
@@ -160,8 +158,7 @@ class RecordedRun : private EventSink {
   bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
   EventSink* trace_sink_ = nullptr;
-  bool gathers_activities_ = false;  // of a job that captures
-  traces::ActivitySink* activity_sink_ = nullptr;
+  std::unique_ptr<JobCapture> job_capture_;  // of a job that captures
   int run_id_ = 0;
   int64_t next_step_ = 0;
   bool finished_ = false;
