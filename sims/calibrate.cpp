@@ -10,6 +10,7 @@
 #include "core/schedule/cost.h"
 #include "sims/effect_constants.h"
 #include "sims/roofline_fit.h"
+#include "sims/ticks.h"
 
 namespace lanescope::sims {
 namespace {
@@ -140,6 +141,16 @@ std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve
   for (OpSample& op : ops) {
     if (op.fetched_bytes > 0)
       op.ns = std::max(op.ns / kEffectConstants.kept_part, op.ns - fetches.Ns(op.fetched_bytes));
+  }
+  return ops;
+}
+
+std::vector<OpSample> OnFirstComputer(std::vector<OpSample> ops, const Machine& machine,
+                                      const Computers& computers) {
+  for (OpSample& op : ops) {
+    const double speed = computers.SpeedOf(machine.device(op.ran_on)).Of(op.work);
+    const double ns = speed * static_cast<double>(op.ns);
+    if (speed != 1) op.ns = std::llround(std::min(ns, static_cast<double>(kMaxSimulatedNs)));
   }
   return ops;
 }

@@ -8,6 +8,7 @@
 
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
+#include "sims/computers.h"
 #include "sims/cost_table.h"
 #include "sims/measured_steps.h"
 
@@ -21,6 +22,7 @@ struct OpSample {
   int64_t ns = 0;
   int step = 0;
   int64_t fetched_bytes = 0;  // FetchedBytes of its command
+  DeviceId ran_on{0};         // number of the machine
 };
 
 struct CopySample {
@@ -42,6 +44,10 @@ SampleSummary Summarise(const std::vector<int64_t>& ns);
 // The samples as they would be had every launch found its inputs in its own caches: less what `fetches` says
 // of their fetched bytes, but never less than half.
 std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve& fetches);
+
+// The samples as they would be had every launch run on the first computer.
+std::vector<OpSample> OnFirstComputer(std::vector<OpSample> ops, const Machine& machine,
+                                      const Computers& computers);
 
 // Steps below `warmup_steps` do not count. Samples without a positive time do not either (a timer too coarse
 // to see the op) unless an op has no other. Fills launches and copies of the table, sorted.

@@ -42,7 +42,8 @@ CostEstimate Blind(CostEstimate estimate) {
 
 }  // namespace
 
-CalibratedCost::CalibratedCost(CostTable table) : table_(std::move(table)) {
+CalibratedCost::CalibratedCost(CostTable table)
+    : table_(std::move(table)), computers_(table_.interference.other_computers) {
   std::map<std::string, std::vector<WorkPoint>> by_op, by_device;
   for (size_t i = 0; i < table_.launches.size(); ++i) {
     const LaunchCost& cost = table_.launches[i];
@@ -58,12 +59,12 @@ CalibratedCost::CalibratedCost(CostTable table) : table_(std::move(table)) {
 }
 
 std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& device) const {
-  std::vector<Source> sources = {{CostDevice(device), 0, 0}};
+  std::vector<Source> sources = {{CostDevice(device)}};
   // What was measured on a GPU holds for one of the same model in a machine that is not there.
   if (!device.model.empty() && (device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kModelled)) {
     DeviceSpec twin = device;
     twin.kind = device.kind == DeviceKind::kCuda ? DeviceKind::kModelled : DeviceKind::kCuda;
-    sources.push_back({CostDevice(twin), 0, 0});
+    sources.push_back({CostDevice(twin)});
   }
   const size_t own = sources.size();
   const int workers = ThreadsOf(sources.front().device);
@@ -75,12 +76,15 @@ std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& 
                    [&](const Source& a, const Source& b) {
                      return std::abs(a.workers - workers) < std::abs(b.workers - workers);
                    });
+  const WorkerSpeed speed = computers_.SpeedOf(device);
+  for (Source& source : sources) source.speed = speed;
   return sources;
 }
 
 double CalibratedCost::Source::Factor(const OpWork& work) const {
-  if (workers == wanted) return 1;
-  return static_cast<double>(WorkersFor(work, workers)) / WorkersFor(work, wanted);
+  const double split =
+      workers == wanted ? 1 : static_cast<double>(WorkersFor(work, workers)) / WorkersFor(work, wanted);
+  return split / speed.Of(work);
 }
 
 std::optional<CostEstimate> CalibratedCost::Measured(const std::vector<Source>& sources,

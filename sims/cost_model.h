@@ -10,6 +10,7 @@
 
 #include "core/graph/signature.h"
 #include "core/schedule/cost.h"
+#include "sims/computers.h"
 #include "sims/cost_table.h"
 #include "sims/op_sizes.h"
 #include "sims/roofline_fit.h"
@@ -31,8 +32,9 @@ namespace lanescope::sims {
 //   7. RooflineCost from the machine's rates.
 // 2 to 7 are not calibrated: 4 and 5 are kFitted up to four times the largest size or work that was measured,
 // kExtrapolated beyond it, as 6 is. A fit needs three entries; 4 to 6 do not apply to tensors of unknown
-// size. A copy costs its CopyFit over the machine file's time, calibrated when its size lies within a factor
-// of 4 of what was measured; without one, the machine file's time.
+// size. What 1, 2, 4, 5 and 6 say is of the first computer of the table; on another one it is divided by the
+// speed there (Computers). A copy costs its CopyFit over the machine file's time, calibrated when its size
+// lies within a factor of 4 of what was measured; without one, the machine file's time.
 class CalibratedCost : public CostModel {
  public:
   explicit CalibratedCost(CostTable table);
@@ -51,6 +53,7 @@ class CalibratedCost : public CostModel {
   struct Source {
     std::string device;
     int workers = 0, wanted = 0;  // of both; 0: it is the device itself, or one of its model
+    WorkerSpeed speed = {};       // where the other one is
 
     // How much longer the other takes.
     double Factor(const OpWork& work) const;
@@ -65,6 +68,7 @@ class CalibratedCost : public CostModel {
   std::optional<CostEstimate> Fitted(const std::vector<Source>& sources, const SignedWork& work) const;
 
   CostTable table_;
+  Computers computers_;
   std::unordered_map<std::string, size_t> entries_;  // device and signature
   OpSizes sizes_;
   std::map<std::string, RooflineFit> op_fits_;      // device and op

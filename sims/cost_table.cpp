@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_object.h"
+#include "sims/device_speed.h"
 #include "sims/input_costs_json.h"
 #include "sims/ticks.h"
 
@@ -17,6 +19,8 @@ using nlohmann::json;
 constexpr std::string_view kFormat = "lanescope-cost";
 constexpr int64_t kVersion = 1;
 constexpr double kMaxByteNs = 1e6;
+constexpr int64_t kMaxCores = 1 << 20;
+constexpr size_t kMaxTasks = 1024;               // no machine has more devices
 constexpr int64_t kMaxCount = int64_t{1} << 53;  // integers that every JSON reader keeps
 constexpr std::array<DeviceKind, kNumDeviceKinds> kKinds = {
     DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
@@ -142,8 +146,8 @@ FetchCurve ParseFetches(const json& list) {
 InterferenceMatrix ParseMatrix(const json& value, const std::string& where) {
   JsonObject object(value, where);
   InterferenceMatrix matrix;
-  matrix.cores = static_cast<int>(object.Integer("cores", 0, 1 << 20));
-  matrix.copy_cores = NumberIn(&object, "copy_cores", 0, 1 << 20);
+  matrix.cores = static_cast<int>(object.Integer("cores", 0, kMaxCores));
+  matrix.copy_cores = NumberIn(&object, "copy_cores", 0, kMaxCores);
   if (object.Has("slice_ns")) matrix.slice_ns = Nanoseconds(&object, "slice_ns");
   // Of earlier files; nothing is predicted with it.
   if (object.Has("bytes_per_second")) NumberIn(&object, "bytes_per_second", 0, 1e18);
@@ -160,6 +164,54 @@ InterferenceMatrix ParseMatrix(const json& value, const std::string& where) {
   return matrix;
 }
 
+OtherComputer ParseOtherComputer(const json& value, const std::string& where) {
+  JsonObject object(value, where);
+  OtherComputer computer;
+  computer.tasks = object.Strings("tasks");
+  if (computer.tasks.empty()) object.Fail("tasks", "must name a task");
+  computer.cores = static_cast<int>(object.Integer("cores", 1, kMaxCores));
+  computer.speed.compute = NumberIn(&object, "compute_speed", kMinSpeed, kMaxSpeed);
+  computer.speed.memory = NumberIn(&object, "memory_speed", kMinSpeed, kMaxSpeed);
+  object.Finish();
+  return computer;
+}
+
+// Of `both`; none where it does not say.
+std::vector<OtherComputer> ParseOtherComputers(JsonObject* both) {
+  constexpr const char* kKey = "other_computers";
+  std::vector<OtherComputer> computers;
+  if (!both->Has(kKey)) return computers;
+  const json& list = ListOf(both, kKey);
+  std::set<std::string> known;
+  for (size_t i = 0; i < list.size(); ++i) {
+    computers.push_back(ParseOtherComputer(list[i], fmt::format("interference.{}[{}]", kKey, i)));
+    for (const std::string& task : computers.back().tasks) {
+      if (!known.insert(task).second) both->Fail(kKey, fmt::format("names task '{}' twice", task));
+    }
+    if (known.size() > kMaxTasks) both->Fail(kKey, fmt::format("names more than {} tasks", kMaxTasks));
+  }
+  return computers;
+}
+
+Interference ParseInterference(const json& value) {
+  JsonObject both(value, "interference");
+  Interference interference;
+  interference.host = ParseMatrix(both.Require("host"), "interference.host");
+  // Files of before say what commands do to each other on the host too: no prediction got better by it.
+  interference.host.slowdown = InterferenceMatrix().slowdown;
+  interference.gpu = ParseMatrix(both.Require("gpu"), "interference.gpu");
+  interference.other_computers = ParseOtherComputers(&both);
+  both.Finish();
+  return interference;
+}
+
+json OtherComputerJson(const OtherComputer& computer) {
+  return {{"tasks", computer.tasks},
+          {"cores", computer.cores},
+          {"compute_speed", computer.speed.compute},
+          {"memory_speed", computer.speed.memory}};
+}
+
 json MatrixJson(const InterferenceMatrix& matrix) {
   json slowdown = json::object();
   for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
@@ -171,6 +223,13 @@ json MatrixJson(const InterferenceMatrix& matrix) {
           {"copy_cores", matrix.copy_cores},
           {"slice_ns", matrix.slice_ns},
           {"slowdown", slowdown}};
+}
+
+json InterferenceJson(const Interference& interference) {
+  json both = {{"host", MatrixJson(interference.host)}, {"gpu", MatrixJson(interference.gpu)}};
+  for (const OtherComputer& computer : interference.other_computers)
+    both["other_computers"].push_back(OtherComputerJson(computer));
+  return both;
 }
 
 json LaunchJson(const LaunchCost& cost) {
@@ -239,13 +298,8 @@ CostTable ParseCostTable(std::string_view text) {
   for (size_t i = 0; i < copies.size(); ++i) table.copies.push_back(ParseCopy(copies[i], i));
   table.gaps = ParseGaps(object.Require("gaps"));
   if (const json* interference = object.Find("interference")) {
-    JsonObject both(*interference, "interference");
     table.has_interference = true;
-    table.interference.host = ParseMatrix(both.Require("host"), "interference.host");
-    // Files of before say what commands do to each other on the host too: no prediction got better by it.
-    table.interference.host.slowdown = InterferenceMatrix().slowdown;
-    table.interference.gpu = ParseMatrix(both.Require("gpu"), "interference.gpu");
-    both.Finish();
+    table.interference = ParseInterference(*interference);
   }
   if (object.Has("fetches")) table.fetches = ParseFetches(ListOf(&object, "fetches"));
   if (const json* input = object.Find("input")) table.input = ParseInputCosts(*input);
@@ -283,10 +337,7 @@ std::string CostTableToJson(const CostTable& table) {
                {"launches", launches},
                {"copies", copies},
                {"gaps", GapsJson(table.gaps)}};
-  if (table.has_interference) {
-    root["interference"] = {{"host", MatrixJson(table.interference.host)},
-                            {"gpu", MatrixJson(table.interference.gpu)}};
-  }
+  if (table.has_interference) root["interference"] = InterferenceJson(table.interference);
   if (!table.fetches.empty()) {
     json fetches = json::array();
     for (const FetchCurve::Point& point : table.fetches.points())

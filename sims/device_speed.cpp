@@ -12,8 +12,8 @@ int64_t Divided(int64_t ns, double speed) { return std::llround(static_cast<doub
 }  // namespace
 
 void RequireSpeed(double speed) {
-  if (!(speed >= 1e-3) || !(speed <= 1e3))
-    Throw(Code::kInvalidArgument, "a device's speed must be between 0.001 and 1000");
+  if (!(speed >= kMinSpeed) || !(speed <= kMaxSpeed))
+    Throw(Code::kInvalidArgument, "a device's speed must be between {} and {}", kMinSpeed, kMaxSpeed);
 }
 
 Machine AtSpeed(Machine machine, const IdVector<DeviceId, double>& speed) {

@@ -9,7 +9,8 @@
 
 namespace lanescope::sims {
 
-// Throws InvalidArgument for a speed that is not from 0.001 to 1000.
+inline constexpr double kMinSpeed = 1e-3, kMaxSpeed = 1e3;
+// Throws InvalidArgument for a speed that is not from kMinSpeed to kMaxSpeed.
 void RequireSpeed(double speed);
 
 // The machine as its file would describe it when device d has speed[d] times its rates.

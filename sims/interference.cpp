@@ -6,11 +6,17 @@
 
 namespace lanescope::sims {
 
+InterferenceMatrix HostMatrix(const Interference& interference, int computer) {
+  InterferenceMatrix matrix = interference.host;
+  if (computer > 0) matrix.cores = interference.other_computers[static_cast<size_t>(computer) - 1].cores;
+  return matrix;
+}
+
 int InterferenceDomain(const DeviceSpec& device) {
   switch (device.kind) {
     case DeviceKind::kHost:
     case DeviceKind::kVirtual:
-      return 0;
+      return kHostDomain;
     case DeviceKind::kLogical:
       return device.physical >= 0 ? 1 + device.physical : -1;
     case DeviceKind::kCuda:

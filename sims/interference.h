@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
 #include "core/machine/work_class.h"
+#include "sims/computers.h"
 
 namespace lanescope::sims {
 
@@ -18,13 +20,19 @@ struct InterferenceMatrix {
   int64_t slice_ns = 0;   // that a thread may keep its core while others wait; 0: nobody waits
 };
 
-// Devices share silicon when both are the host or virtual, or logical parts of one physical GPU.
+// Devices share silicon when both are on one computer, and the host or virtual, or logical parts of one
+// physical GPU.
 struct Interference {
-  InterferenceMatrix host;
+  InterferenceMatrix host;  // of the first computer
   InterferenceMatrix gpu;
+  std::vector<OtherComputer> other_computers;
 };
+// Of the computer with that number (Computers): they are as the first one, but for their cores.
+InterferenceMatrix HostMatrix(const Interference& interference, int computer);
 
-// The domain of shared silicon that a device belongs to: 0 the host, 1 + n physical GPU n, -1 its own.
+// The domain of shared silicon that a device belongs to, of its computer's: kHostDomain, 1 + n physical GPU
+// n, -1 its own.
+inline constexpr int kHostDomain = 0;
 int InterferenceDomain(const DeviceSpec& device);
 
 // kCompute from four floating-point operations a byte on, else kMemory.

@@ -195,15 +195,19 @@ void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan
 }
 
 void PlanInterference(const Machine& machine, const Interference& interference, SimulationPlan* plan) {
-  std::map<int, int> numbers;
+  const Computers computers(interference.other_computers);
+  std::map<std::pair<int, int>, int> numbers;  // by computer and domain there
   for (size_t l = 0; l < plan->servers.size(); ++l) {
     const Server& server = plan->servers[l];
-    const int domain = InterferenceDomain(machine.device(server.device));
+    const DeviceSpec& device = machine.device(server.device);
+    const int domain = InterferenceDomain(device);
     // What a message takes of the cores its messengers take.
     if (domain < 0 || (server.kind == QueueClass::kMessage && !plan->message_ends.empty())) continue;
-    const auto [found, added] = numbers.try_emplace(domain, static_cast<int>(plan->domains.size()));
+    const int computer = computers.NumberOf(device);
+    const auto [found, added] =
+        numbers.try_emplace({computer, domain}, static_cast<int>(plan->domains.size()));
     if (added) {
-      plan->domains.push_back(domain == 0 ? interference.host : interference.gpu);
+      plan->domains.push_back(domain == kHostDomain ? HostMatrix(interference, computer) : interference.gpu);
       plan->domain_servers.emplace_back();
     }
     plan->servers[l].domain = found->second;

@@ -23,9 +23,9 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
     const int64_t ns = event.end_ns - event.start_ns;
     if (command.kind == CommandKind::kLaunch) {
       if (work[c].signature.empty()) continue;
-      const DeviceSpec& device = machine.device(schedule.queues[command.queue].device);
-      input.ops.push_back(
-          {work[c].signature, work[c].op, CostDevice(device), work[c].work, ns, event.step, fetched[c]});
+      const DeviceId device = schedule.queues[command.queue].device;
+      input.ops.push_back({work[c].signature, work[c].op, CostDevice(machine.device(device)), work[c].work,
+                           ns, event.step, fetched[c], device});
     } else if (command.kind == CommandKind::kCopy) {
       input.copies.push_back(
           {schedule.CopySource(command), schedule.CopyDestination(command), event.bytes, ns, event.step});
@@ -41,9 +41,16 @@ void AddSamples(const CalibrationInput& from, CalibrationInput* to) {
   AddInputCosts(from.input, &to->input);
 }
 
-CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Machine& machine,
-                   const std::string& calibrated_on) {
-  CostTable table = CalibrateCosts(WithoutFetches(input.ops, fetches), input.copies, machine, 0);
+CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Interference* interference,
+                   const Machine& machine, const std::string& calibrated_on) {
+  std::vector<OpSample> ops = WithoutFetches(input.ops, fetches);
+  if (interference != nullptr)
+    ops = OnFirstComputer(std::move(ops), machine, Computers(interference->other_computers));
+  CostTable table = CalibrateCosts(ops, input.copies, machine, 0);
+  if (interference != nullptr) {
+    table.has_interference = true;
+    table.interference = *interference;
+  }
   table.calibrated_on = calibrated_on;
   table.gaps = input.gaps;
   table.common_spread = input.common_spread;

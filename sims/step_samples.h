@@ -31,9 +31,9 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
 // Adds the samples of other steps; the gaps stay.
 void AddSamples(const CalibrationInput& from, CalibrationInput* to);
 
-// `fetches`, which may be empty, is taken out of the samples and stands in the table beside them. No
-// interference.
-CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Machine& machine,
-                   const std::string& calibrated_on);
+// `fetches`, which may be empty, is taken out of the samples and stands in the table beside them; so does
+// `interference`, of which the speeds of other computers are taken out. Null: none.
+CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Interference* interference,
+                   const Machine& machine, const std::string& calibrated_on);
 
 }  // namespace lanescope::sims

@@ -33,6 +33,7 @@ sims::Interference InterferenceOf(const MachineMeasurement& measured) {
   interference.host.cores = measured.host.cores;
   interference.host.copy_cores = measured.host.copy_cores;
   interference.host.slice_ns = measured.host.slice_ns;
+  interference.other_computers = measured.other_computers;
   if (!measured.gpus.empty()) TakeSlowdown(measured.gpus.front().slowdown, &interference.gpu);
   return interference;
 }
@@ -81,8 +82,10 @@ sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasu
   sims::CalibrationInput all = input;
   for (const exec::LinkTime& link : about.links)
     all.copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
+  const sims::Interference interference = InterferenceOf(about);
   sims::CostTable table =
-      lanescope::sims::FitCosts(all, sims::FetchCurve(std::move(points)), machine, calibrated_on);
+      lanescope::sims::FitCosts(all, sims::FetchCurve(std::move(points)),
+                                measured != nullptr ? &interference : nullptr, machine, calibrated_on);
   if (about.handoffs.schedule != nullptr) {
     const Schedule& chain = *about.handoffs.schedule;
     sims::TakeGapsOfChain(chain, machine, sims::GroupSteps(chain, about.handoffs.events, 0), &table.gaps);
@@ -93,10 +96,6 @@ sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasu
     const MessageOverhead overhead = OverheadOfMessages(machine, about.small_messages, about.messages);
     table.gaps.message_overhead_ns = overhead.end_ns;
     table.gaps.message_byte_ns = overhead.byte_ns;
-  }
-  if (measured != nullptr) {
-    table.has_interference = true;
-    table.interference = InterferenceOf(about);
   }
   return table;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/units.h"
 #include "core/machine/tasks.h"
+#include "sims/device_speed.h"
 #include "study/serving.h"
 #include "study/task_measurement.h"
 #include "study/this_machine.h"
@@ -68,6 +69,20 @@ std::vector<MeasuredHost> FirstOfComputers(const std::vector<TaskMeasurement>& t
   return computers;
 }
 
+// Of rates: what is less is noise.
+bool Differ(double a, double b) { return std::abs(a - b) > 0.1 * std::max(a, b); }
+
+double SpeedOf(double rate, double of_first) {
+  return Differ(rate, of_first) ? std::clamp(rate / of_first, sims::kMinSpeed, sims::kMaxSpeed) : 1;
+}
+
+sims::OtherComputer OtherComputerOf(const exec::HostMeasurement& own, const exec::HostMeasurement& first) {
+  return {{},
+          own.cores,
+          {SpeedOf(own.flops_per_second, first.flops_per_second),
+           SpeedOf(own.bytes_per_second, first.bytes_per_second)}};
+}
+
 template <typename T>
 void Append(const std::vector<T>& more, std::vector<T>* all) {
   all->insert(all->end(), more.begin(), more.end());
@@ -125,15 +140,22 @@ MachineMeasurement MeasureMachineOf(const Machine& machine, exec::Transport* tra
   });
   const std::string differences = DifferencesOf(FirstOfComputers(tasks));
   if (!differences.empty())
-    Tell(note, "note: " + differences + "; a cost model has one value for all: an op takes the mean");
-  return Joined(tasks);
+    Tell(note, "note: " + differences + "; a cost model knows that, and takes the rest for alike on all");
+  return Joined(machine, tasks);
 }
 
-MachineMeasurement Joined(const std::vector<TaskMeasurement>& tasks) {
+MachineMeasurement Joined(const Machine& machine, const std::vector<TaskMeasurement>& tasks) {
   MachineMeasurement all;
-  all.host = tasks.front().host.value();
-  all.host.cores = 0;
-  for (const MeasuredHost& computer : FirstOfComputers(tasks)) all.host.cores += computer.measured.cores;
+  const std::vector<MeasuredHost> computers = FirstOfComputers(tasks);
+  all.host = computers.front().measured;
+  const MachineTasks names = TasksOf(machine);
+  for (size_t i = 1; i < computers.size(); ++i) {
+    sims::OtherComputer& other =
+        all.other_computers.emplace_back(OtherComputerOf(computers[i].measured, all.host));
+    for (size_t task = 0; task < tasks.size(); ++task) {
+      if (tasks[task].computer == computers[i].where) other.tasks.push_back(names.names[task]);
+    }
+  }
   for (const size_t task : Measurers(tasks)) {
     const TaskMeasurement& own = tasks[task];
     Append(InMachine(own, own.gpus.links), &all.links);
@@ -167,7 +189,6 @@ MeasuredRates MeasureRatesOf(Machine* machine, exec::Transport* transport) {
 }
 
 std::string DifferencesOf(const std::vector<MeasuredHost>& hosts) {
-  const auto differ = [](double a, double b) { return std::abs(a - b) > 0.1 * std::max(a, b); };
   const auto text = [](const MeasuredHost& host) {
     return fmt::format("{} has {} core{} and does {:.1f} GFLOP/s and {} a worker", host.where,
                        host.measured.cores, host.measured.cores == 1 ? "" : "s",
@@ -176,8 +197,8 @@ std::string DifferencesOf(const std::vector<MeasuredHost>& hosts) {
   std::string differences;
   for (const MeasuredHost& host : hosts) {
     const exec::HostMeasurement &first = hosts.front().measured, &own = host.measured;
-    if (own.cores != first.cores || differ(own.flops_per_second, first.flops_per_second) ||
-        differ(own.bytes_per_second, first.bytes_per_second))
+    if (own.cores != first.cores || Differ(own.flops_per_second, first.flops_per_second) ||
+        Differ(own.bytes_per_second, first.bytes_per_second))
       differences += ", " + text(host);
   }
   return differences.empty() ? "" : text(hosts.front()) + differences;

@@ -10,6 +10,7 @@
 #include "exec/gpu_machine.h"
 #include "exec/measure.h"
 #include "exec/measure_network.h"
+#include "sims/computers.h"
 #include "study/cancellation.h"
 #include "study/notes.h"
 #include "study/recorded_chain.h"
@@ -20,7 +21,8 @@ struct TaskMeasurement;
 
 // What a cost model takes from microbenchmarks.
 struct MachineMeasurement {
-  exec::HostMeasurement host;
+  exec::HostMeasurement host;                        // of a job the first computer
+  std::vector<sims::OtherComputer> other_computers;  // of a job
   std::vector<exec::GpuInterference> gpus;  // physical GPUs; their logical parts slow each other down
   std::vector<exec::LinkTime> links;
   std::vector<exec::FetchTime> fetches;
@@ -31,20 +33,20 @@ struct MachineMeasurement {
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);
 // The same of a job, whose processes are the machine's tasks and all call it: each measures the devices and
 // links of its own task, or one process for all of its computer that have the like; the note says where
-// computers differ, of which a cost model knows one.
+// computers differ, of which a cost model does not know all.
 MachineMeasurement MeasureMachineOf(const Machine& machine, exec::Transport* transport,
                                     Cancellation* cancellation, const Notes& note);
 
-// As one measurement: the links and the cores are those of all, as the commands of all devices made of
-// threads share cores in a cost model; of what is there once else the first one's count. At least one task.
-MachineMeasurement Joined(const std::vector<TaskMeasurement>& tasks);
+// As one measurement, by task of the machine: the links are those of all; of other computers there are cores
+// and speeds, and of what is there once the first one's count. At least one task.
+MachineMeasurement Joined(const Machine& machine, const std::vector<TaskMeasurement>& tasks);
 
 struct MeasuredHost {
   std::string where;  // whom it was measured by; empty: by this process alone
   exec::HostMeasurement measured;
 };
-// One line that names those that differ from the first by more than a tenth, in cores or in what one worker
-// does, and in what; empty where none does.
+// One line that names those that differ from the first, in cores or in what one worker does, and in what;
+// empty where none does. Rates that are within a tenth of each other do not differ.
 std::string DifferencesOf(const std::vector<MeasuredHost>& hosts);
 
 // What a machine file takes from them, by what the machine has.

@@ -76,6 +76,11 @@ std::string Names(const std::vector<traces::TraceRunInfo>& runs) {
 struct KeptCosts {
   int run = 0;  // 0: none was kept
   sims::CostTable table;
+
+  // Null where none was kept.
+  const sims::Interference* interference() const {
+    return table.has_interference ? &table.interference : nullptr;
+  }
 };
 KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_json) {
   for (const traces::TraceRunInfo& info : reader->Runs()) {
@@ -88,11 +93,9 @@ KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_
   return {};
 }
 
-// What takes microbenchmarks; copies where there are none of the same kind.
+// Of what takes microbenchmarks, gaps, and copies where there are none of the same kind.
 void TakeMeasured(const KeptCosts& kept, sims::CostTable* table) {
   if (kept.run == 0) return;
-  table->has_interference = true;
-  table->interference = kept.table.interference;
   table->gaps.handoff_ns = kept.table.gaps.handoff_ns;
   table->gaps.signal_ns = kept.table.gaps.signal_ns;
   table->gaps.message_overhead_ns = kept.table.gaps.message_overhead_ns;
@@ -121,8 +124,8 @@ sims::CostTable CalibrateOnRun(traces::TraceReader* reader, int run) {
   const traces::TraceRun trace = reader->ReadRun(run);
   const Machine machine = ParseMachine(trace.info.machine_json);
   KeptCosts kept = FindKeptCosts(reader, trace.info.machine_json);
-  sims::CostTable table = lanescope::sims::FitCosts(SamplesOf(trace, machine), kept.table.fetches, machine,
-                                                    fmt::format("run {}", run));
+  sims::CostTable table = lanescope::sims::FitCosts(SamplesOf(trace, machine), kept.table.fetches,
+                                                    kept.interference(), machine, fmt::format("run {}", run));
   if (!kept.table.copies.empty()) table.copies.clear();
   TakeMeasured(kept, &table);
   return table;
@@ -137,9 +140,10 @@ TraceCalibration CalibrateFromTrace(const std::string& path, const std::string& 
   std::optional<sims::CalibrationInput> all;
   for (const traces::TraceRunInfo& info : runs) AddRun(reader.ReadRun(info.id), machine, 0, &cancelled, &all);
   const KeptCosts kept = FindKeptCosts(&reader, runs.front().machine_json);
-  TraceCalibration calibration{lanescope::sims::FitCosts(std::move(all).value_or(sims::CalibrationInput()),
-                                                         kept.table.fetches, machine, Names(runs)),
-                               true};
+  TraceCalibration calibration{
+      lanescope::sims::FitCosts(std::move(all).value_or(sims::CalibrationInput()), kept.table.fetches,
+                                kept.interference(), machine, Names(runs)),
+      true};
   TakeMeasured(kept, &calibration.table);
   return calibration;
 }

@@ -35,7 +35,9 @@ constexpr Effect kHostThreadEffects[] = {
      }},
     {"cores", "host threads", "commands ask for more cores than there are", "the system",
      [](PredictionSettings* s) {
-       if (InterferenceMatrix* host = HostOf(s)) host->cores = 0;
+       if (!s->interference.has_value()) return;
+       s->interference->host.cores = 0;
+       for (OtherComputer& computer : s->interference->other_computers) computer.cores = 0;
      }},
     {"messengers", "host threads", "a task's messages keep the thread busy that moves them",
      "chains of messages between the tasks",

@@ -163,7 +163,7 @@ TEST(SamplesOfSteps, TheCalibratedRunPredictsItsMedian) {
   }
   const CalibrationInput input = SamplesOf(schedule, work, events, machine);
   EXPECT_EQ(input.ops.size(), 18u);  // of six steps
-  const CalibratedCost costs(FitCosts(input, {}, machine, "run 1"));
+  const CalibratedCost costs(FitCosts(input, {}, nullptr, machine, "run 1"));
   PredictionSettings settings = SettingsOf(costs.table());
   settings.draws = 0;
   const Prediction prediction =

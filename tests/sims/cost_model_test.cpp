@@ -1,16 +1,19 @@
 #include "sims/cost_model.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/graph/signature.h"
 #include "sims/device_speed.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
 namespace {
+
+using ::testing::HasSubstr;
 
 TensorInfo Float(std::initializer_list<Dim> dims) {
   TensorInfo info;
@@ -102,6 +105,62 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
   EXPECT_EQ(table.gaps.wake_ns[0][1], 11);
   EXPECT_EQ(table.fetches.Ns(128), 13);
+}
+
+// Laws: other computers come back as they were written; a file of one computer says nothing of others.
+TEST(CostTable, KeepsOtherComputers) {
+  CostTable written = SampleTable();
+  EXPECT_EQ(CostTableToJson(written).find("other_computers"), std::string::npos);
+  EXPECT_TRUE(ParseCostTable(CostTableToJson(written)).interference.other_computers.empty());
+  written.interference.other_computers = {{{"/job:w/task:1", "/job:w/task:3"}, 8, {0.5, 1.25}},
+                                          {{"/job:w/task:2"}, 1, {}}};
+  const std::string text = CostTableToJson(written);
+  const CostTable table = ParseCostTable(text);
+  EXPECT_EQ(CostTableToJson(table), text);
+  const std::vector<OtherComputer>& others = table.interference.other_computers;
+  ASSERT_EQ(others.size(), 2U);
+  EXPECT_EQ(others[0].tasks, written.interference.other_computers[0].tasks);
+  EXPECT_EQ(others[0].cores, 8);
+  EXPECT_EQ(others[0].speed.compute, 0.5);
+  EXPECT_EQ(others[0].speed.memory, 1.25);
+  EXPECT_EQ(others[1].speed.compute, 1);
+}
+
+nlohmann::json List(std::initializer_list<nlohmann::json> items) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const nlohmann::json& item : items) list.push_back(item);
+  return list;
+}
+
+TEST(CostTable, RefusesComputersThatCannotBe) {
+  const nlohmann::json good = nlohmann::json::parse(CostTableToJson(SampleTable()));
+  const auto error = [&](const nlohmann::json& computers) {
+    nlohmann::json file = good;
+    file["interference"]["other_computers"] = computers;
+    return ErrorOf([&] { ParseCostTable(file.dump()); });
+  };
+  const auto computer = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json made = {{"tasks", List({"a"})}, {"cores", 1}, {"compute_speed", 1}, {"memory_speed", 1}};
+    made[key] = value;
+    return made;
+  };
+  const nlohmann::json a = computer("cores", 1), b = computer("tasks", List({"b"}));
+  EXPECT_EQ(error(List({a, b})), "");
+  EXPECT_THAT(error(List({a, b, a})), HasSubstr("names task 'a' twice"));
+  EXPECT_THAT(error(List({computer("tasks", List({"b", "a", "b"}))})), HasSubstr("names task 'b' twice"));
+  EXPECT_THAT(error(List({computer("tasks", List({}))})), HasSubstr("'tasks' must name a task"));
+  EXPECT_THAT(error(List({computer("tasks", List({1}))})), HasSubstr("InvalidArgument"));
+  EXPECT_THAT(error(List({computer("cores", 0)})), HasSubstr("'cores' must be an integer from 1"));
+  EXPECT_THAT(error(List({computer("compute_speed", 0)})), HasSubstr("'compute_speed' must lie between"));
+  EXPECT_THAT(error(List({computer("memory_speed", 1001)})), HasSubstr("'memory_speed' must lie between"));
+  EXPECT_THAT(error(List({computer("speed", 1)})), HasSubstr("speed"));
+  EXPECT_THAT(error(a), HasSubstr("must be a list"));
+  EXPECT_THAT(error(List({1})), HasSubstr("other_computers[0] must be a JSON object"));
+  nlohmann::json many = List({});
+  for (size_t i = 0; i <= 1024; ++i) many.push_back(computer("tasks", List({std::to_string(i)})));
+  EXPECT_THAT(error(many), HasSubstr("more than 1024 tasks"));
+  many.erase(0);
+  EXPECT_EQ(error(many), "");
 }
 
 // Law: in a file that does not tell messages from copies messages have what copies have, and no signal is

@@ -191,6 +191,18 @@ TEST(Effects, LeaveEachOtherAlone) {
   }
 }
 
+// Law: without "cores" there are enough for all, on every computer.
+TEST(Effects, CoresAreOfAllComputers) {
+  World world(DeviceKind::kVirtual);
+  for (int i = 0; i < 2; ++i) world.maker.Launch(world.maker.Queue(world.gpu(i)), 1000);
+  world.settings.interference->other_computers = {{{"/job:localhost/task:0"}, 1, {}}};
+  EXPECT_EQ(world.StepNs(), 2000);
+  for (const Effect* effect : AllEffects()) {
+    if (effect->name == "cores") effect->leave_out(&world.settings);
+  }
+  EXPECT_EQ(world.StepNs(), 1000);
+}
+
 // Law: every constant is of an effect, and docs/cost-model.md has it in its table, with value, unit and
 // source.
 TEST(Effects, ConstantsAreDocumented) {

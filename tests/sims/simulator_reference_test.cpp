@@ -1,5 +1,6 @@
 // The simulator against a second, slow implementation that shares no code with it: time in long double, every
 // rate recomputed from its definition at every event, queues searched from end to end.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,6 +34,7 @@ class PlainSimulator {
     free_at_.assign(schedule.queues.size(), 0);
     previous_end_.assign(schedule.queues.size(), 0);
     running_.resize(schedule.queues.size());
+    FindComputers();
   }
 
   // Ends of all commands.
@@ -62,6 +64,17 @@ class PlainSimulator {
     bool wakes = false;  // its driver, until it is ready
   };
 
+  void FindComputers() {
+    computers_.assign(machine_.devices.size(), nullptr);
+    if (interference_ == nullptr) return;
+    for (const DeviceId d : computers_.ids()) {
+      const std::string own = fmt::format("/job:localhost/task:{}", machine_.device(d).parsed.task);
+      for (const OtherComputer& computer : interference_->other_computers) {
+        if (std::count(computer.tasks.begin(), computer.tasks.end(), own) > 0) computers_[d] = &computer;
+      }
+    }
+  }
+
   const Command& command(CommandId c) const { return schedule_.commands[c]; }
   const Queue& queue_of(CommandId c) const { return schedule_.queues[command(c).queue]; }
   QueueClass ClassOf(CommandId c) const {
@@ -77,8 +90,17 @@ class PlainSimulator {
 
   Real ReadyTime(CommandId c) const { return items_[c].pending > 0 ? kInfinity : items_[c].ready; }
 
+  const DeviceSpec& DeviceOf(CommandId c) const { return machine_.device(queue_of(c).device); }
   bool OnHost(CommandId c) const {
-    return interference_ != nullptr && InterferenceDomain(machine_.device(queue_of(c).device)) == 0;
+    return interference_ != nullptr &&
+           (DeviceOf(c).kind == DeviceKind::kHost || DeviceOf(c).kind == DeviceKind::kVirtual);
+  }
+  const OtherComputer* ComputerOf(CommandId c) const { return computers_[queue_of(c).device]; }
+  bool ShareCores(CommandId a, CommandId b) const {
+    return OnHost(a) && OnHost(b) && ComputerOf(a) == ComputerOf(b);
+  }
+  int CoresFor(CommandId c) const {
+    return ComputerOf(c) != nullptr ? ComputerOf(c)->cores : interference_->host.cores;
   }
 
   // The end of `p` arrives at what waits for it. Whoever sleeps is woken, which takes longer beside copies.
@@ -89,11 +111,12 @@ class PlainSimulator {
       Item& item = items_[c];
       const bool sleeps = command(p).queue != command(c).queue && !running_[command(c).queue].exists();
       Real handoff = command(p).queue != command(c).queue ? gaps_.handoff(ClassOf(p), ClassOf(c)) : 0;
-      if (sleeps && OnHost(c) && interference_->host.cores > 0) {
+      if (sleeps && OnHost(c) && CoresFor(c) > 0) {
         Real copies = 0;
         for (const CommandId x : items_.ids())
-          copies += Moving(x) && OnHost(x) && items_[x].alone > 0 && ClassOf(x) != QueueClass::kCompute;
-        handoff *= 1 + copies * interference_->host.copy_cores / interference_->host.cores;
+          copies +=
+              Moving(x) && ShareCores(x, c) && items_[x].alone > 0 && ClassOf(x) != QueueClass::kCompute;
+        handoff *= 1 + copies * interference_->host.copy_cores / CoresFor(c);
       }
       item.ready = std::max(item.ready, now_ + handoff);
       item.pending -= static_cast<size_t>(times);
@@ -132,20 +155,20 @@ class PlainSimulator {
   }
 
   Real SlowdownOf(CommandId c) const {
-    if (interference_ == nullptr || InterferenceDomain(machine_.device(queue_of(c).device)) != 0) return 1;
+    if (!OnHost(c)) return 1;
     const auto class_of = [&](CommandId x) { return ClassOf(x) != QueueClass::kCompute ? 2u : 1u; };
     const InterferenceMatrix& host = interference_->host;
     Real factor = 1, cores = 0, copies = 0;
     for (const CommandId x : items_.ids()) {
+      if (!ShareCores(x, c)) continue;
       cores += items_[x].wakes && items_[x].ready > now_ + kSame;
       if (!Moving(x) || items_[x].alone == 0) continue;
-      const DeviceSpec& device = machine_.device(queue_of(x).device);
-      if (InterferenceDomain(device) != 0) continue;
-      cores += class_of(x) == 2 ? host.copy_cores : device.workers;
+      cores += class_of(x) == 2 ? host.copy_cores : DeviceOf(x).workers;
       copies += class_of(x) == 2 && class_of(c) != 2 ? host.copy_cores : 0;
       if (x != c) factor += host.slowdown[class_of(c)][class_of(x)] - 1;
     }
-    return host.cores > 0 ? factor * std::max<Real>(1 + copies / host.cores, cores / host.cores) : factor;
+    const Real all = CoresFor(c);
+    return all > 0 ? factor * std::max<Real>(1 + copies / all, cores / all) : factor;
   }
 
   void SetRates() {
@@ -238,11 +261,31 @@ class PlainSimulator {
   const IdVector<CommandId, std::vector<CommandId>>& after_;
   const GapModel& gaps_;
   const Interference* interference_;
+  IdVector<DeviceId, const OtherComputer*> computers_;  // null: the first one
   IdVector<CommandId, Item> items_;
   IdVector<QueueId, Real> free_at_, previous_end_;
   IdVector<QueueId, CommandId> running_;
   Real now_ = 0;
 };
+
+// Puts the devices of the star into three tasks, of which up to two are on other computers; they keep links
+// of their own to each other.
+void DrawComputers(Random* random, Machine* machine, Interference* interference) {
+  const LinkSpec spoke = machine->links.front();
+  const std::vector<DeviceId> gpus = machine->Gpus();
+  for (size_t a = 0; a < gpus.size(); ++a) {
+    for (size_t b = 0; b < a; ++b) {
+      LinkSpec& link = machine->links.emplace_back(spoke);
+      link.a = gpus[a];
+      link.b = gpus[b];
+    }
+  }
+  for (DeviceSpec& device : machine->devices) device.parsed.task = random->below(3);
+  const int others = random->below(3);
+  for (int task = 1; task <= others; ++task)
+    interference->other_computers.push_back(
+        {{fmt::format("/job:localhost/task:{}", task)}, random->below(4), {}});
+}
 
 TEST(SimulatorReference, AgreesOnRandomSchedules) {
   Random random(3);
@@ -265,6 +308,7 @@ TEST(SimulatorReference, AgreesOnRandomSchedules) {
       interference.host.cores = random.below(4);
       interference.host.copy_cores = 0.25;
       for (auto& row : interference.host.slowdown) row = {1.0 + random.below(9) / 10.0, 1.1, 1.3};
+      if (random.below(2) == 0) DrawComputers(&random, &machine, &interference);
     }
     ScheduleMaker maker = RandomSchedule(machine, 55, &random);
     const Schedule schedule = maker.Build();

@@ -31,6 +31,17 @@ TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
   EXPECT_EQ(found.gpu.cores, 0);
 }
 
+// Law: other computers stand in the table as they were measured.
+TEST(FitCosts, KeepsOtherComputers) {
+  MachineMeasurement measured = SampleMeasurement();
+  measured.other_computers = {{{"/job:w/task:1"}, 8, {0.5, 1}}};
+  const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  EXPECT_EQ(found.host.cores, 4);
+  ASSERT_EQ(found.other_computers.size(), 1U);
+  EXPECT_EQ(found.other_computers.front().cores, 8);
+  EXPECT_EQ(found.other_computers.front().speed.compute, 0.5);
+}
+
 TEST(FitCosts, WithoutGpusTheirMatrixSlowsNothing) {
   const MachineMeasurement measured = SampleMeasurement();
   const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;

@@ -124,24 +124,54 @@ TEST(TaskMeasurement, IsOfTheTasksOwnDevices) {
   EXPECT_EQ(filled[0], filled[2]);
 }
 
-// Laws: a computer's cores count once, its links for each that measured; the first one's else.
+TaskMeasurement MeasuredBy(int rank, const std::string& computer, const exec::HostMeasurement& host,
+                           int first_device) {
+  TaskMeasurement made;
+  made.by = rank;
+  made.computer = computer;
+  made.devices = {DeviceId(first_device), DeviceId(first_device + 1)};
+  made.host = host;
+  made.gpus.links = {{DeviceId(0), DeviceId(1), 4, 1000}};
+  return made;
+}
+
+// Laws: links count for each that measured, other computers have cores and speeds of their own, by the tasks
+// that ran there; of the rest the first one's counts.
 TEST(TaskMeasurement, OneCostModelIsOfAllComputers) {
-  const auto task = [](int by, const std::string& computer, int cores, int first_device) {
-    TaskMeasurement made;
-    made.by = by;
-    made.computer = computer;
-    made.devices = {DeviceId(first_device), DeviceId(first_device + 1)};
-    made.host = exec::HostMeasurement{.cores = cores, .copy_cores = 0.1 * cores};
-    made.gpus.links = {{DeviceId(0), DeviceId(1), 4, 1000}};
-    if (by == 2) made.fetches = {{64, 7}};
-    return made;
-  };
-  const MachineMeasurement all = Joined({task(0, "a", 2, 0), task(0, "a", 2, 2), task(2, "b", 6, 4)});
-  EXPECT_EQ(all.host.cores, 8);
+  const exec::HostMeasurement a{
+      .cores = 2, .flops_per_second = 40e9, .bytes_per_second = 12e9, .copy_cores = 0.2},
+      b{.cores = 6, .flops_per_second = 10e9, .bytes_per_second = 11e9, .copy_cores = 0.6};
+  std::vector<TaskMeasurement> tasks = {MeasuredBy(0, "a", a, 0), MeasuredBy(1, "b", b, 2),
+                                        MeasuredBy(1, "b", b, 4), MeasuredBy(0, "a", a, 6)};
+  tasks[1].fetches = {{64, 7}};
+  const MachineMeasurement all = Joined(exec::test::MachineOfTasks(4, 1), tasks);
+  EXPECT_EQ(all.host.cores, 2);
   EXPECT_EQ(all.host.copy_cores, 0.2);
+  ASSERT_EQ(all.other_computers.size(), 1U);
+  const sims::OtherComputer& other = all.other_computers.front();
+  EXPECT_EQ(other.cores, 6);
+  EXPECT_EQ(other.speed.compute, 0.25);
+  EXPECT_EQ(other.speed.memory, 1) << "within a tenth";
   ASSERT_EQ(all.links.size(), 2U);
-  EXPECT_EQ(all.links[1].src, DeviceId(4));
+  EXPECT_EQ(all.links[1].src, DeviceId(2));
   EXPECT_EQ(all.fetches.size(), 1U);
+  for (TaskMeasurement& task : tasks) task.computer = "a";
+  EXPECT_TRUE(Joined(exec::test::MachineOfTasks(4, 1), tasks).other_computers.empty());
+}
+
+// Law: whatever was measured, a cost file may say it.
+TEST(TaskMeasurement, SpeedsHaveBounds) {
+  const auto speed = [](double flops) {
+    const exec::HostMeasurement first{.cores = 1, .flops_per_second = 1e9, .bytes_per_second = 1e9},
+        other{.cores = 1, .flops_per_second = flops, .bytes_per_second = 0};
+    return Joined(exec::test::MachineOfTasks(2, 1),
+                  {MeasuredBy(0, "a", first, 0), MeasuredBy(1, "b", other, 2)})
+        .other_computers.front()
+        .speed;
+  };
+  EXPECT_EQ(speed(1e15).compute, 1000);
+  EXPECT_EQ(speed(0).compute, 0.001);
+  EXPECT_EQ(speed(1e9).memory, 0.001);
 }
 
 TEST(TaskMeasurement, WantsAProcessForEachTask) {
