@@ -106,6 +106,16 @@ between, = trace.execute('''SELECT COUNT(*) FROM LANESCOPE_COMMAND c JOIN LANESC
 assert between > 0, 'no tensor goes from host to host'
 CHECK
 
+# Law: a cost file knows that the tasks have hosts of their own, each with all of its cores.
+launch calibrate -host node1:1,node2:1 "$program" calibrate "$work/two.db" -o "$work/hosts.json" || fail "a calibration by two hosts"
+python3 - "$work" "$(nproc)" << 'CHECK' || fail "what a cost file says of two hosts"
+import json, sys
+interference = json.load(open(f'{sys.argv[1]}/hosts.json'))['interference']
+computer, = interference['other_computers']
+assert computer['tasks'] == ['/job:worker/task:0'], computer
+assert interference['host']['cores'] == computer['cores'] == int(sys.argv[2]), interference
+CHECK
+
 # Law: each host measures what it has; a measured network is the cable, neither faster nor half as fast.
 echo '{"devices": [{"name": "CPU:0", "kind": "host", "workers": 1}]}' > "$work/cpu.json"
 launch devices -host node1:1,node2:1 "$program" devices --machine "$work/cpu.json" --cluster "$cluster" --measure \
