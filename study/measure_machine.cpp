@@ -9,6 +9,7 @@
 #include "core/base/units.h"
 #include "core/machine/tasks.h"
 #include "sims/device_speed.h"
+#include "study/computers.h"
 #include "study/serving.h"
 #include "study/task_measurement.h"
 #include "study/this_machine.h"
@@ -141,7 +142,13 @@ MachineMeasurement MeasureMachineOf(const Machine& machine, exec::Transport* tra
   const std::string differences = DifferencesOf(FirstOfComputers(tasks));
   if (!differences.empty())
     Tell(note, "note: " + differences + "; a cost model knows that, and takes the rest for alike on all");
-  return Joined(machine, tasks);
+  MachineMeasurement all = Joined(machine, tasks);
+  // Those of all its processes, of which mpirun may have given each cores of its own.
+  const Computers computers = ComputersOf(transport->Share(ThisComputer()));
+  all.host.cores = computers.num_cores.front();
+  for (size_t i = 0; i < all.other_computers.size(); ++i)
+    all.other_computers[i].cores = computers.num_cores.at(i + 1);
+  return all;
 }
 
 MachineMeasurement Joined(const Machine& machine, const std::vector<TaskMeasurement>& tasks) {
