@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "exec/serve/frame.h"
+#include "core/base/frame.h"
 
 namespace lanescope::exec {
 

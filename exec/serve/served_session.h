@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "core/base/frame.h"
 #include "core/graph/graph.h"
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
 #include "core/record/event.h"
 #include "core/record/recorder.h"
-#include "exec/serve/frame.h"
 #include "exec/session.h"
 
 namespace lanescope::exec {

@@ -1,4 +1,4 @@
-// Numbers and texts one behind the other, as processes of a job send each other. Internal to exec.
+// Numbers and texts one behind the other, as processes of a job send each other.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 
-namespace lanescope::exec {
+namespace lanescope {
 
 class FrameWriter {
  public:
@@ -89,4 +89,4 @@ class FrameReader {
   std::string_view bytes_;
 };
 
-}  // namespace lanescope::exec
+}  // namespace lanescope
