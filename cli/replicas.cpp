@@ -5,14 +5,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "cli/fetch_files.h"
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/ranks_report.h"
 #include "cli/report.h"
 #include "cli/tensor_values.h"
 #include "core/base/statistics.h"
@@ -99,30 +104,62 @@ json EnsembleJson(const study::Ensemble& ensemble, const study::Workload& worklo
           {"scaling", ScalingOf(ensemble)}};
 }
 
+// Of the networks whose fetches come to this process.
+std::map<size_t, FetchFiles> FilesOf(const std::vector<size_t>& replicas, const study::Workload& workload,
+                                     const ReplicaOptions& options) {
+  std::map<size_t, FetchFiles> files;
+  if (options.save_fetches.empty()) return files;
+  for (const size_t r : replicas) {
+    files.try_emplace(r, fmt::format("{}/replica_{}", options.save_fetches, r), workload.spec().fetches,
+                      options.run.warmup + options.run.steps - 1);
+  }
+  return files;
+}
+
 }  // namespace
 
-void RunReplicas(const study::Workload& workload, const Machine& machine, const ReplicaOptions& options) {
+void RunReplicas(const study::Workload& workload, const Machine& machine, study::Job* job,
+                 const ReplicaOptions& options) {
+  // In one graph all fetches are the first process'.
+  std::vector<size_t> own = study::OwnReplicas(machine, options.in_graph ? nullptr : job);
+  if (options.in_graph && !job->is_first()) own.clear();
+  const auto files = FilesOf(own, workload, options);
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;
-  if (!options.trace.empty()) writer = std::make_unique<traces::TraceWriter>(options.trace);
+  if (!options.trace.empty() && job->is_first())
+    writer = std::make_unique<traces::TraceWriter>(options.trace);
   study::EnsembleOptions ensemble_options;
   ensemble_options.run = options.run;
   ensemble_options.in_graph = options.in_graph;
+  ensemble_options.wire = options.wire;
+  ensemble_options.job = job;
+  ensemble_options.settings = options.settings;
   ensemble_options.writer = writer.get();
   ensemble_options.cancellation = &Interruption();
   ensemble_options.note = NoteLine;
+  if (!files.empty()) {
+    ensemble_options.on_fetches = [&](size_t replica, int64_t step, const std::vector<Tensor>& fetches) {
+      files.at(replica).Save(step, fetches);
+    };
+  }
   study::Ensemble ensemble;
   {
-    const size_t networks = options.in_graph ? 1 : std::max<size_t>(1, machine.Gpus().size());
-    Progress progress("step", static_cast<int64_t>(networks) * options.run.steps);
-    ensemble_options.on_step = [&](int64_t done) { progress.Update(done); };
+    std::optional<Progress> progress;
+    const size_t networks = options.in_graph ? 1 : own.size();
+    if (job->is_first() && networks > 0)
+      progress.emplace("step", static_cast<int64_t>(networks) * options.run.steps);
+    if (progress) ensemble_options.on_step = [&](int64_t done) { progress->Update(done); };
     ensemble = study::RunEnsemble(workload, machine, ensemble_options);
   }
   if (writer != nullptr) writer->Close();
+  if (!job->is_first()) return;
   if (options.as_json) {
-    PrintJson(JsonText(EnsembleJson(ensemble, workload, machine, options)));
+    json result = EnsembleJson(ensemble, workload, machine, options);
+    result["ranks"] = RanksJson(*job, machine, nullptr);
+    PrintJson(JsonText(result));
   } else {
     PrintEnsemble(ensemble, workload, machine, options);
+    PrintRanks(*job, machine);
   }
 }
 

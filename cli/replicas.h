@@ -4,6 +4,8 @@
 #include <string>
 
 #include "core/machine/machine.h"
+#include "core/place/wire_format.h"
+#include "study/job.h"
 #include "study/run_settings.h"
 #include "study/workload.h"
 
@@ -12,11 +14,16 @@ namespace lanescope::cli {
 struct ReplicaOptions {
   study::RunRequest run;
   bool in_graph = false;
-  std::string trace;  // empty: none
+  WireFormat wire = WireFormat::kFloat32;
+  std::string settings;      // that all processes must have been told alike
+  std::string trace;         // empty: none
+  std::string save_fetches;  // folder, with one for each network; empty: none
   bool as_json = false;
 };
 
-// Runs one network a GPU and prints what each of them and all of them got done.
-void RunReplicas(const study::Workload& workload, const Machine& machine, const ReplicaOptions& options);
+// Runs one network a GPU, those of all processes of the job. The first prints what each of them and all of
+// them got done.
+void RunReplicas(const study::Workload& workload, const Machine& machine, study::Job* job,
+                 const ReplicaOptions& options);
 
 }  // namespace lanescope::cli

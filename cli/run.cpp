@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,13 +13,13 @@
 #include "cli/placement_log.h"
 #include "cli/print.h"
 #include "cli/progress.h"
+#include "cli/ranks_report.h"
 #include "cli/replicas.h"
 #include "cli/report.h"
 #include "cli/tensor_values.h"
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
-#include "core/machine/tasks.h"
 #include "exec/serve/remote_tasks.h"
 #include "study/job.h"
 #include "study/mpi.h"
@@ -116,39 +115,6 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
   return result;
 }
 
-// `own`: not null where others serve this process: it is the run's only one.
-json RanksJson(const study::Job& job, const Machine& machine, const exec::Transport* own) {
-  const std::vector<std::string> tasks = TasksOf(machine).names;
-  json ranks = json::array();
-  if (own != nullptr) {
-    ranks.push_back({{"name", own->NameOf(own->rank())},
-                     {"task", tasks[static_cast<size_t>(own->rank())]},
-                     {"clock_ahead_ns", 0},
-                     {"clock_uncertainty_ns", 0}});
-    return ranks;
-  }
-  const std::vector<study::ClockOffset> alone(1);
-  const std::vector<study::ClockOffset>& clocks = job.is_shared() ? job.clocks() : alone;
-  for (size_t rank = 0; rank < clocks.size(); ++rank) {
-    const study::ClockOffset& clock = clocks[rank];
-    ranks.push_back({{"name", job.NameOf(static_cast<int>(rank))},
-                     {"task", tasks[rank]},
-                     {"clock_ahead_ns", clock.ahead_ns},
-                     {"clock_uncertainty_ns", clock.uncertainty_ns}});
-  }
-  return ranks;
-}
-
-void PrintRanks(const study::Job& job, const Machine& machine) {
-  const std::vector<std::string> tasks = TasksOf(machine).names;
-  for (size_t rank = 1; rank < job.clocks().size(); ++rank) {
-    const study::ClockOffset& clock = job.clocks()[rank];
-    Print("{} as {}: its clock is {} {} the first one's, known to {}\n", job.NameOf(static_cast<int>(rank)),
-          tasks[rank], FormatDuration(std::abs(clock.ahead_ns)), clock.ahead_ns < 0 ? "behind" : "ahead of",
-          FormatDuration(clock.uncertainty_ns));
-  }
-}
-
 study::Profile ProfileOf(const RunOptions& options) {
   const auto name = std::ranges::find(study::kProfileNames, options.profile);
   const auto profile = static_cast<study::Profile>(name - study::kProfileNames.begin());
@@ -186,15 +152,43 @@ std::string SettingsText(const RunOptions& options, const study::Workload& workl
   return text;
 }
 
+// "{rank}" in a file's name.
+std::string WithRank(std::string name, int rank) {
+  constexpr std::string_view kRank = "{rank}";
+  for (size_t at = name.find(kRank); at != std::string::npos; at = name.find(kRank))
+    name.replace(at, kRank.size(), std::to_string(rank));
+  return name;
+}
+
+// The same of the files that a process writes.
+RunOptions WithRank(RunOptions options) {
+  const exec::Transport* const ranks = study::WorldTransport();
+  if (ranks == nullptr) return options;
+  for (std::string* name : {&options.trace, &options.save_fetches}) *name = WithRank(*name, ranks->rank());
+  return options;
+}
+
 // One network a GPU is placed by itself and records its commands alone.
-void RunEnsemble(const RunOptions& options) {
-  if (study::WorldTransport() != nullptr)
-    Throw(Code::kInvalidArgument, "--replicas runs in one process; start it alone");
-  if (ProfileOf(options) != study::Profile::kOff)
+void RunEnsemble(const RunOptions& given) {
+  if (ProfileOf(given) != study::Profile::kOff)
     Throw(Code::kUnimplemented, "--profile of several networks; record commands alone, or profile one");
-  const Machine machine = options.machine.Load();
-  const study::Workload workload(options.graph, options.step);
-  RunReplicas(workload, machine, {options.run, options.in_graph, options.trace, options.as_json});
+  const RunOptions options = WithRank(given);
+  exec::Transport* const ranks = study::WorldTransport();
+  if (ranks != nullptr && study::ShareRoles(ranks, false, options.trace).are_served())
+    Throw(Code::kUnimplemented, "--replicas where others serve this process; start them without `serve`");
+  study::Job job(ranks);
+  const Machine machine = job.JoinGpus(options.machine.Load(), NoteLine);
+  study::WorkloadOptions step = options.step.On(machine);
+  step.joint_launches = false;  // a network is on one GPU
+  const study::Workload workload(options.graph, step);
+  RunReplicas(workload, machine, &job,
+              {.run = options.run,
+               .in_graph = options.in_graph,
+               .wire = options.place.wire,
+               .settings = SettingsText(options, workload),
+               .trace = options.trace,
+               .save_fetches = options.save_fetches,
+               .as_json = options.as_json});
 }
 
 // Where some processes serve, those that do are not told apart from this one's own devices but by name.
@@ -209,27 +203,17 @@ struct Served {
   study::SeparateRanks separate;
 };
 
-// "{rank}" in a file's name.
-std::string WithRank(std::string name, int rank) {
-  constexpr std::string_view kRank = "{rank}";
-  for (size_t at = name.find(kRank); at != std::string::npos; at = name.find(kRank))
-    name.replace(at, kRank.size(), std::to_string(rank));
-  return name;
-}
-
 int InitializerOf(const RunOptions& options, const exec::Transport& ranks, const study::Roles& roles) {
   if (options.init == "each") return ranks.rank();
   return options.init == "none" ? -1 : roles.clients.front();
 }
 
-void RunGraph(RunOptions options) {
-  study::RunCapture capture(ProfileOf(options));
+void RunGraph(const RunOptions& given) {
+  study::RunCapture capture(ProfileOf(given));
+  const RunOptions options = WithRank(given);
   exec::Transport* const ranks = study::WorldTransport();
   study::Roles roles;
-  if (ranks != nullptr) {
-    for (std::string* name : {&options.trace, &options.save_fetches}) *name = WithRank(*name, ranks->rank());
-    roles = study::ShareRoles(ranks, false, options.trace);
-  }
+  if (ranks != nullptr) roles = study::ShareRoles(ranks, false, options.trace);
   study::Job job(roles.are_served() ? nullptr : ranks);
   if (roles.are_served() && capture.active())
     Throw(Code::kUnimplemented, "--profile where others serve this process; record commands alone");
@@ -365,8 +349,7 @@ void AddRun(CLI::App* app) {
                        ->add_flag("--replicas", options->replicas,
                                   "Run one network on every GPU, each a session, and print their throughput")
                        ->excludes("--strategy")
-                       ->excludes(reset)
-                       ->excludes("--save-fetches");
+                       ->excludes(reset);
   command->add_flag("--in-graph", options->in_graph, "With --replicas: all of them in one graph and session")
       ->needs(replicas);
   command

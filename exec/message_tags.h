@@ -5,7 +5,7 @@ namespace lanescope::exec {
 
 // Of those that belong to no step.
 inline constexpr int kSignOfLifeTag = 0, kClockTag = 1, kNetworkTag = 2, kStartTag = 3, kLetterTag = 4,
-                     kPeerTag = 5;
+                     kPeerTag = 5, kHandedInTag = 6;
 // Those of steps have tags from here to Transport::most_tag().
 inline constexpr int kFirstStepTag = 8;
 

@@ -187,8 +187,7 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
   CompileRequest compile =
       MakeCompileRequest(graph_, description.feeds, description.fetches, description.targets);
   Transport* const transport = options_.job.transport;
-  if (transport != nullptr)
-    compile.host = TasksOf(machine_).hosts.at(static_cast<size_t>(options_.job.client));
+  compile.host = TasksOf(machine_).hosts.at(static_cast<size_t>(options_.job.client));
   step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));

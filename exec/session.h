@@ -68,8 +68,8 @@ struct SessionOptions {
   // What its graph names (queues, readers) is shared with the sessions that have the same manager; null: a
   // manager of its own.
   std::shared_ptr<ResourceManager> resources = nullptr;
-  // The devices that it runs on with the sessions that have the same set, made of the same machine; null: its
-  // own.
+  // The devices that it runs on with the sessions that have the same set, made of the same machine or of what
+  // one of its tasks sees (SeenByTask); null: its own.
   std::shared_ptr<DeviceSet> device_set = nullptr;
   // Where it has both: variables too are those of all such sessions, by container and name, and outlive them
   // until their container is emptied (Session::Reset).

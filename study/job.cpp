@@ -26,6 +26,8 @@ namespace lanescope::study {
 namespace {
 
 constexpr int kClockRounds = 50;
+// Bytes that are handed in by one message.
+constexpr int64_t kMostAtOnce = int64_t{1} << 26;
 
 // FNV-1a: to tell texts apart, not to guard them.
 uint64_t DigestOf(std::string_view text) {
@@ -97,6 +99,16 @@ exec::JobOptions Job::session_options() const {
   return options;
 }
 
+std::vector<RunTask> Job::RunTasks(const Machine& machine) const {
+  std::vector<RunTask> tasks;
+  const std::vector<std::string> names = TasksOf(machine).names;
+  for (size_t rank = 0; rank < clocks_.size(); ++rank) {
+    const ClockOffset& clock = clocks_[rank];
+    tasks.push_back({names[rank], NameOf(static_cast<int>(rank)), clock.ahead_ns, clock.uncertainty_ns});
+  }
+  return tasks;
+}
+
 Machine Job::JoinGpus(const Machine& machine, const Notes& note) {
   exec::JoinedGpus joined = exec::JoinGpus(machine, transport_);
   joins_gpus_ = transport_ != nullptr;
@@ -141,33 +153,65 @@ void Job::Await(exec::Transport::Ticket ticket) {
   while (!transport_->Test(ticket)) std::this_thread::yield();
 }
 
-// Leaves the cores to who works meanwhile.
-void Job::AwaitQuietly(exec::Transport::Ticket ticket) {
-  for (exec::PatientWait patience(transport_); !transport_->Test(ticket);) patience.Next();
+// Leaves the cores to who works meanwhile. False once cancelled: the message is forgotten.
+bool Job::AwaitQuietly(exec::Transport::Ticket ticket, const Cancellation* cancellation) {
+  for (exec::PatientWait patience(transport_); !transport_->Test(ticket); patience.Next()) {
+    if (cancellation == nullptr || !cancellation->cancelled()) continue;
+    transport_->Cancel(ticket);
+    return false;
+  }
+  return true;
 }
 
-void Job::StartTogether() {
+void Job::StartTogether(const Cancellation* cancellation) {
   if (transport_ == nullptr) return;
-  constexpr int64_t kLeadNs = 500'000;  // longer than the last of them takes to hear of it
   int64_t start = 0;
-  if (!is_first()) {
-    const auto told = transport_->Receive(0, exec::kStartTag, &start, sizeof start);
-    AwaitQuietly(transport_->Send(0, exec::kStartTag, nullptr, 0));
-    AwaitQuietly(told);
-  } else {
-    for (int rank = 1; rank < transport_->size(); ++rank)
-      AwaitQuietly(transport_->Receive(rank, exec::kStartTag, nullptr, 0));
-    start = NowNs() + kLeadNs;
-    std::vector<int64_t> starts;
-    for (const ClockOffset& clock : clocks_) starts.push_back(start + clock.ahead_ns);
-    std::vector<exec::Transport::Ticket> told;
-    for (int rank = 1; rank < transport_->size(); ++rank)
-      told.push_back(
-          transport_->Send(rank, exec::kStartTag, &starts[static_cast<size_t>(rank)], sizeof start));
-    for (const exec::Transport::Ticket ticket : told) AwaitQuietly(ticket);
-  }
+  if (!(is_first() ? TellStart(cancellation, &start) : HearStart(cancellation, &start))) return;
   const int64_t left = start - NowNs();
   if (left > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(left));
+}
+
+bool Job::HearStart(const Cancellation* cancellation, int64_t* start) {
+  const auto told = transport_->Receive(0, exec::kStartTag, start, sizeof *start);
+  if (!AwaitQuietly(transport_->Send(0, exec::kStartTag, nullptr, 0), cancellation)) {
+    transport_->Cancel(told);
+    return false;
+  }
+  return AwaitQuietly(told, cancellation);
+}
+
+bool Job::TellStart(const Cancellation* cancellation, int64_t* start) {
+  constexpr int64_t kLeadNs = 500'000;  // longer than the last of them takes to hear of it
+  for (int rank = 1; rank < transport_->size(); ++rank) {
+    if (!AwaitQuietly(transport_->Receive(rank, exec::kStartTag, nullptr, 0), cancellation)) return false;
+  }
+  *start = NowNs() + kLeadNs;
+  std::vector<int64_t> starts;
+  for (const ClockOffset& clock : clocks_) starts.push_back(*start + clock.ahead_ns);
+  std::vector<exec::Transport::Ticket> told;
+  for (int rank = 1; rank < transport_->size(); ++rank)
+    told.push_back(
+        transport_->Send(rank, exec::kStartTag, &starts[static_cast<size_t>(rank)], sizeof *start));
+  for (const exec::Transport::Ticket ticket : told) AwaitQuietly(ticket, nullptr);  // they listen
+  return true;
+}
+
+std::string Job::HandIn(int from, std::string text, const Cancellation* cancellation) {
+  if (from == 0) return is_first() ? std::move(text) : "";
+  if (!is_first() && transport_->rank() != from) return "";
+  auto size = static_cast<int64_t>(text.size());
+  Pass(from, &size, sizeof size, cancellation);
+  text.resize(static_cast<size_t>(size));
+  for (int64_t begin = 0; begin < size; begin += kMostAtOnce)
+    Pass(from, text.data() + begin, std::min(size - begin, kMostAtOnce), cancellation);
+  return is_first() ? std::move(text) : "";
+}
+
+// To the first process.
+void Job::Pass(int from, void* data, int64_t bytes, const Cancellation* cancellation) {
+  const auto ticket = is_first() ? transport_->Receive(from, exec::kHandedInTag, data, bytes)
+                                 : transport_->Send(0, exec::kHandedInTag, data, bytes);
+  if (!AwaitQuietly(ticket, cancellation)) cancellation->Check();
 }
 
 bool Job::FromFirst(bool mine) const {

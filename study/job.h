@@ -8,9 +8,11 @@
 #include "core/machine/cluster_tasks.h"
 #include "core/machine/machine.h"
 #include "core/record/event.h"
+#include "core/record/run_task.h"
 #include "core/schedule/task_share.h"
 #include "exec/session.h"
 #include "exec/transport.h"
+#include "study/cancellation.h"
 #include "study/computers.h"
 #include "study/notes.h"
 #include "study/placing.h"
@@ -47,6 +49,8 @@ class Job {
   std::string NameOf(int rank) const { return is_shared() ? transport_->NameOf(rank) : "rank 0"; }
   // By rank, as measured last.
   const std::vector<ClockOffset>& clocks() const { return clocks_; }
+  // What a trace says of the processes; nothing of one alone.
+  std::vector<RunTask> RunTasks(const Machine& machine) const;
 
   // The machine with its GPUs joined across processes where they can be (exec/joined_gpus.h): what is placed
   // and run is for that one. The first process notes which way their copies go.
@@ -58,12 +62,19 @@ class Job {
   void RequireSame(const PlacedGraph& placed, const Machine& machine, const std::string& settings) const;
 
   // Returns in all processes at the same moment, soon after all have called it: what one did before the
-  // others is no part of the step that comes.
-  void StartTogether();
+  // others is no part of the step that comes. Where `cancellation` is given and cancelled, soon after that:
+  // the others are not waited for.
+  void StartTogether(const Cancellation* cancellation = nullptr);
   // What the first process found.
   bool FromFirst(bool mine) const;
   // Whether all found so.
   bool InAll(bool mine) const;
+
+  // In the first process what the process `from` hands in, in the others nothing. Throws Cancelled soon after
+  // that; `cancellation` may be null.
+  std::string HandIn(int from, std::string text, const Cancellation* cancellation);
+  // Anew, for who hands in times after long work.
+  void MeasureClocks();
 
   // The events of this process alone in the numbers of the whole schedule: when the others are gone.
   static std::vector<Event> Numbered(const std::vector<Event>& own, const TaskShare& share);
@@ -72,11 +83,13 @@ class Job {
   std::vector<Event> Gather(const std::vector<Event>& own, const Schedule& whole, const TaskShare& share);
 
  private:
-  void MeasureClocks();
   ClockOffset MeasureClock(int rank);
   void AnswerClock();
   void Await(exec::Transport::Ticket ticket);
-  void AwaitQuietly(exec::Transport::Ticket ticket);
+  bool AwaitQuietly(exec::Transport::Ticket ticket, const Cancellation* cancellation);
+  bool HearStart(const Cancellation* cancellation, int64_t* start);
+  bool TellStart(const Cancellation* cancellation, int64_t* start);
+  void Pass(int from, void* data, int64_t bytes, const Cancellation* cancellation);
   void FindNeighbours();
 
   exec::Transport* const transport_;

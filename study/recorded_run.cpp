@@ -8,7 +8,6 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
-#include "core/record/run_info.h"
 #include "exec/gpu_machine.h"
 #include "exec/serve/remote_tasks.h"
 #include "study/copy_ends.h"
@@ -35,21 +34,37 @@ constexpr size_t kInputGathered = 8192;
 // Steps of a job after which the first process gets the events of the others.
 constexpr int kStepsGathered = 64;
 
-exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Job* job,
-                                      exec::RemoteTasks* servers) {
+exec::SessionOptions SessionOptionsOf(const RecordedRunOptions& of, const Machine& machine) {
   exec::SessionOptions options;
-  if (job != nullptr) options.job = job->session_options();
-  if (servers != nullptr) {
-    options.job.transport = &servers->transport();
-    options.job.client = servers->transport().rank();
-    options.job.servers = servers;
+  if (of.task >= 0) {
+    options.job.client = of.task;
+    options.device_set = std::make_shared<exec::DeviceSet>(SeenByTask(machine, of.task), of.settings.devices);
+  } else if (of.job != nullptr) {
+    options.job = of.job->session_options();
   }
-  if (settings.seed.has_value()) options.seed = *settings.seed;
-  options.devices = settings.devices;
+  if (of.servers != nullptr) {
+    options.job.transport = &of.servers->transport();
+    options.job.client = of.servers->transport().rank();
+    options.job.servers = of.servers;
+  }
+  if (of.settings.seed.has_value()) options.seed = *of.settings.seed;
+  options.devices = of.settings.devices;
   return options;
 }
 
 }  // namespace
+
+RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info) {
+  RunInfo info;
+  info.emulated = IsEmulated(machine);
+  info.strategy = placed.strategy;
+  info.graph_name = placed.workload->name();
+  info.graph = &placed.workload->graph();
+  info.machine = &machine;
+  info.placement = &placed.placement;
+  info.info = &graph_info;
+  return info;
+}
 
 RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, traces::TraceWriter* writer,
                          const RecordedRunOptions& options)
@@ -71,9 +86,8 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   } else if (IsServed() && !options_.reset.empty()) {
     options_.servers->Reset(options_.reset);
   }
-  session_ =
-      std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
-                                      SessionOptionsOf(options.settings, options.job, options.servers));
+  session_ = std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
+                                             SessionOptionsOf(options, machine));
   Initialize();
   if (options_.cancellation != nullptr) options_.cancellation->Check();
   step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
@@ -83,15 +97,7 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
 }
 
 void RecordedRun::BeginTrace() {
-  RunInfo info;
-  info.emulated = IsEmulated(machine_);
-  info.strategy = placed_.strategy;
-  info.graph_name = placed_.workload->name();
-  info.graph = &placed_.workload->graph();
-  info.machine = &machine_;
-  info.placement = &placed_.placement;
-  info.info = step_->info.get();
-  run_id_ = writer_->BeginRun(info);
+  run_id_ = writer_->BeginRun(InfoOfRun(placed_, machine_, *step_->info));
   trace_sink_ = writer_->Sink(run_id_);
 }
 
@@ -270,18 +276,6 @@ std::vector<StepDisturbance> RecordedRun::StepDisturbances() const {
   return steps;
 }
 
-std::vector<RunTask> RecordedRun::Tasks() const {
-  std::vector<RunTask> tasks;
-  if (IsServed() || !IsShared()) return tasks;
-  const std::vector<std::string> names = TasksOf(machine_).names;
-  for (size_t rank = 0; rank < options_.job->clocks().size(); ++rank) {
-    const ClockOffset& clock = options_.job->clocks()[rank];
-    tasks.push_back(
-        {names[rank], options_.job->NameOf(static_cast<int>(rank)), clock.ahead_ns, clock.uncertainty_ns});
-  }
-  return tasks;
-}
-
 void RecordedRun::RunToEnd(int warmup_steps, int steps) {
   try {
     WarmUpAlone();
@@ -299,7 +293,7 @@ void RecordedRun::RunToEnd(int warmup_steps, int steps) {
       throw;
     }
     std::string reason = options_.cancellation->Reason();
-    if (IsShared() && options_.cancellation->signal().load() == SIGTERM)
+    if ((IsServed() || IsOfJob()) && options_.cancellation->signal().load() == SIGTERM)
       reason += ", which also comes when another process of the job has failed";
     Finish("Cancelled: " + reason);
     Throw(Code::kCancelled, "{}", reason);
@@ -328,7 +322,9 @@ void RecordedRun::Finish(const std::string& error) {
   recorder_.reset();
   DeliverInput();
   if (writer_ == nullptr) return;
-  writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances(), Tasks()});
+  std::vector<RunTask> tasks;
+  if (!IsServed() && IsOfJob()) tasks = options_.job->RunTasks(machine_);
+  writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances(), std::move(tasks)});
   trace_sink_ = nullptr;
 }
 

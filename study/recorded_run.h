@@ -12,6 +12,7 @@
 #include "core/record/event.h"
 #include "core/record/input_log.h"
 #include "core/record/recorder.h"
+#include "core/record/run_info.h"
 #include "exec/core_speeds.h"
 #include "exec/session.h"
 #include "study/cancellation.h"
@@ -50,6 +51,9 @@ struct RecordedRunOptions {
   Job* job = nullptr;
   Computers computers = OneComputer();  // that play the machine's tasks, to judge oversubscription
   bool start_together = false;          // the processes begin recorded steps at the same moment
+  // Not negative: it is of this task of the machine alone, whose devices the process plays, and which feeds
+  // and fetches. The others of the job run something else meanwhile.
+  int task = -1;
   // Not null: this process is alone in what it runs, and these tasks serve it. The trace holds what all of
   // them did for it.
   exec::RemoteTasks* servers = nullptr;
@@ -67,6 +71,9 @@ struct RecordedRunOptions {
   // What is fed in a step, by its number (those that warm up count). Null: what the run configuration says.
   std::function<std::map<std::string, Tensor>(int64_t step)> feeds = nullptr;
 };
+
+// What a trace says of a measured run; refers to all three.
+RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info);
 
 // Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends
 // with Cancelled soon after it is cancelled.
@@ -129,7 +136,8 @@ class RecordedRun : private EventSink {
   void CountDropped(int64_t records) override;
   void Deliver(std::span<const Event> events);
   bool IsServed() const { return options_.servers != nullptr; }
-  bool IsShared() const { return IsServed() || (options_.job != nullptr && options_.job->is_shared()); }
+  bool IsOfJob() const { return options_.job != nullptr && options_.job->is_shared(); }
+  bool IsShared() const { return IsServed() || (IsOfJob() && options_.task < 0); }
   void GatherEvents();
   bool AwaitsValues() const;
   void BeginCapture();
@@ -144,7 +152,6 @@ class RecordedRun : private EventSink {
   int64_t CoreSpeed();
   void DeliverInput();
   std::vector<StepDisturbance> StepDisturbances() const;
-  std::vector<RunTask> Tasks() const;
 
   PlacedGraph placed_;
   const Machine& machine_;

@@ -2,14 +2,20 @@
 
 #include <gmock/gmock.h>
 
+#include <exception>
+#include <map>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/graph/graph_builder.h"
+#include "study/job.h"
 #include "study/placing.h"
 #include "study/recorded_run.h"
 #include "tests/core/base/expect_error.h"
+#include "tests/support/memory_transport.h"
 #include "tests/traces/sample_run.h"
 #include "traces/read/trace_reader.h"
 #include "traces/record/trace_writer.h"
@@ -159,6 +165,116 @@ TEST(Ensemble, HasAMostOfNetworks) {
   machine.devices.Add(machine.devices.back());
   EXPECT_THAT(ErrorOf([&] { RunEnsemble(*workload, machine, {}); }),
               testing::HasSubstr("an ensemble has at most 64 networks"));
+}
+
+// Two tasks with GPUs, the first of which has two, behind one without.
+Machine ThreeTasks() {
+  return ParseMachine(R"({"devices": [
+      {"name": "/job:ps/task:0/CPU:0", "kind": "host"},
+      {"name": "/job:w/task:0/CPU:0", "kind": "host"},
+      {"name": "/job:w/task:0/GPU:0", "kind": "virtual", "memory": "1GiB"},
+      {"name": "/job:w/task:0/GPU:1", "kind": "virtual", "memory": "1GiB"},
+      {"name": "/job:w/task:1/CPU:0", "kind": "host"},
+      {"name": "/job:w/task:1/GPU:0", "kind": "virtual", "memory": "1GiB"}],
+    "links": [
+      {"between": ["/job:w/task:0/CPU:0", "/job:w/task:0/GPU:0"], "bandwidth": "8GB/s"},
+      {"between": ["/job:w/task:0/CPU:0", "/job:w/task:0/GPU:1"], "bandwidth": "8GB/s"},
+      {"between": ["/job:w/task:1/CPU:0", "/job:w/task:1/GPU:0"], "bandwidth": "8GB/s"},
+      {"between": ["/job:ps/task:0/CPU:0", "/job:w/task:0/CPU:0"], "bandwidth": "8GB/s"},
+      {"between": ["/job:ps/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "8GB/s"},
+      {"between": ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "8GB/s"}]})");
+}
+
+// What each of as many processes, which are threads, gets of an ensemble.
+std::vector<Ensemble> OfProcesses(int processes, const std::function<Ensemble(Job* job)>& run) {
+  test::MessageBoard board(processes);
+  std::vector<Ensemble> found(static_cast<size_t>(processes));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < processes; ++rank) {
+    threads.emplace_back([&, rank] {
+      test::MemoryTransport transport(&board, rank);
+      Job job(&transport);
+      found[static_cast<size_t>(rank)] = run(&job);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return found;
+}
+
+using FetchesByStep = std::map<std::pair<size_t, int64_t>, std::vector<std::vector<float>>>;
+
+// Laws: each process runs the networks of its own GPUs, or its part of the graph, and the first of them,
+// which has none, gets the bits that one process gets; only its own fetches are a process', or in one graph
+// all are the first one's. The trace has runs of all.
+TEST(Ensemble, OfSeveralProcessesIsThatOfOne) {
+  const auto workload = Network();
+  const Machine machine = ThreeTasks();
+  for (const bool in_graph : {false, true}) {
+    EnsembleOptions options;
+    options.run.settings.seed = 5;
+    options.run.warmup = 1;
+    options.run.steps = 3;
+    options.in_graph = in_graph;
+    FetchesByStep of_one;
+    std::mutex mutex;
+    options.on_fetches = [&](size_t r, int64_t step, const std::vector<Tensor>& fetches) {
+      const std::lock_guard lock(mutex);
+      of_one[{r, step}] = Values(fetches);
+    };
+    const Ensemble one = RunEnsemble(*workload, machine, options);
+    ASSERT_EQ(of_one.size(), 9U);
+
+    const traces::ScratchFile file;
+    traces::TraceWriter writer(file.path());
+    FetchesByStep of_all;
+    std::vector<std::set<size_t>> fetched_by(3);
+    const std::vector<Ensemble> found = OfProcesses(3, [&](Job* job) {
+      EnsembleOptions own = options;
+      own.job = job;
+      own.writer = job->is_first() ? &writer : nullptr;
+      own.on_fetches = [&, job](size_t r, int64_t step, const std::vector<Tensor>& fetches) {
+        const std::lock_guard lock(mutex);
+        of_all[{r, step}] = Values(fetches);
+        fetched_by[static_cast<size_t>(job->transport()->rank())].insert(r);
+      };
+      return RunEnsemble(*workload, machine, own);
+    });
+    writer.Close();
+    EXPECT_EQ(of_all, of_one) << in_graph;
+    using Replicas = std::set<size_t>;
+    EXPECT_EQ(fetched_by, in_graph ? (std::vector<Replicas>{{0, 1, 2}, {}, {}})
+                                   : (std::vector<Replicas>{{}, {0, 1}, {2}}));
+    EXPECT_TRUE(found[1].replicas.empty() && found[2].replicas.empty());
+    ASSERT_EQ(found[0].replicas.size(), 3U);
+    EXPECT_GT(found[0].alone_steps_per_second, 0);
+    EXPECT_GT(found[0].steps_per_second, 0);
+    std::set<int> runs;
+    for (size_t r = 0; r < 3; ++r) {
+      const Replica& replica = found[0].replicas[r];
+      EXPECT_EQ(replica.device, machine.Gpus()[r]);
+      EXPECT_EQ(replica.step_ns.size(), 3U);
+      EXPECT_GT(replica.steps_per_second, 0);
+      EXPECT_EQ(Values(replica.fetches), Values(one.replicas[r].fetches)) << r;
+      runs.insert(replica.run_id);
+    }
+    EXPECT_EQ(runs, in_graph ? std::set<int>({1}) : std::set<int>({1, 2, 3}));
+
+    traces::TraceReader reader(file.path());
+    for (const int id : runs) {
+      const traces::TraceRun run = reader.ReadRun(id);
+      EXPECT_EQ(run.steps.size(), 3U) << id;
+      ASSERT_EQ(run.tasks.size(), 3U) << id;
+      EXPECT_EQ(run.tasks[2].process, "rank 2 here");
+      std::set<DeviceId> used;
+      for (const traces::TraceLaunch& launch : run.launches) {
+        const DeviceId device = machine.FindDevice(run.FindDevice(launch.device)->name);
+        if (machine.device(device).is_gpu()) used.insert(device);
+      }
+      const std::vector<DeviceId> gpus = machine.Gpus();
+      EXPECT_EQ(used, in_graph ? std::set<DeviceId>(gpus.begin(), gpus.end())
+                               : std::set<DeviceId>({gpus[static_cast<size_t>(id - 1)]}));
+    }
+  }
 }
 
 }  // namespace
