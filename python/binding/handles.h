@@ -16,11 +16,12 @@ namespace lanescope::python {
 // A graph with its step. Where none is configured the whole graph is the step, which only runs refuse.
 class GraphHandle {
  public:
-  // Of a file if `path` has a text, else of a GraphDef's bytes and a run configuration.
+  // Of a file if `path` has a text, else of a GraphDef's bytes and a run configuration. `machine`: on whose
+  // links collectives cost what they cost; null: they go by size.
   GraphHandle(const std::string& path, const std::string& name, const nb::bytes& graph_def,
               const std::string& run, const std::string& folder, const nb::dict& feeds,
               const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
-              bool soft_placement);
+              bool soft_placement, const Machine* machine);
 
   const std::shared_ptr<const study::Workload>& workload() const { return workload_; }
   // Throws what a Workload throws whose step is not configured.
@@ -33,6 +34,7 @@ class GraphHandle {
 
   std::string path_, name_, graph_def_, run_, folder_;
   study::WorkloadOptions options_;
+  std::shared_ptr<const Machine> machine_;  // of the options
   std::vector<std::string> notes_;
   std::shared_ptr<const study::Workload> workload_;
 };

@@ -76,16 +76,17 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
     trace       trace file that all runs are appended to
     The others are the options of `lanescope compare`.
     """
+    machine = as_machine(machine)
     if isinstance(graphs, Mapping):
-        pairs = [(as_graph(graph), list(own)) for graph, own in graphs.items()]
+        pairs = [(as_graph(graph, machine), list(own)) for graph, own in graphs.items()]
     else:
         several = graphs if isinstance(graphs, (list, tuple)) else [graphs]
-        pairs = [(as_graph(graph), list(strategies)) for graph in several]
+        pairs = [(as_graph(graph, machine), list(strategies)) for graph in several]
     folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
     path = os.path.join(folder.name, "trace.db") if folder is not None else os.fspath(trace or "")
     with ExitStack() as stack:
         rows = [(graph._core, [stack.enter_context(strategy_text(each)) for each in own]) for graph, own in pairs]
-        result = json.loads(_core.compare(rows, as_machine(machine)._core, costs_text(costs), path, run, steps, rounds,
+        result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, steps, rounds,
                                           repeats, warmup, ablate, seed, int(reference_step_s * 1e9), note))
     names = [name_of(each) for _, own in pairs for each in own]
     for row, name in zip(result["rows"], names):

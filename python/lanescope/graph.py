@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lanescope import _core
+from lanescope.machine import Machine, as_machine
 
 log = logging.getLogger("lanescope")
 
@@ -22,13 +23,14 @@ class Graph:
     feeds             by name: arrays that are fed instead of what the run configuration says.
     fetches, targets  instead of the configured ones.
     soft_placement    False: to fail where a requested device cannot be used.
+    machine           whose links say by which algorithm its collectives cost least; None: their size does.
 
     Immutable. It can be pickled; that of a file names the file.
     """
 
     def __init__(self, source: Any, *, name: str | None = None, run: Mapping[str, Any] | None = None,
                  feeds: Mapping[str, Any] | None = None, fetches: Iterable[str] = (), targets: Iterable[str] = (),
-                 soft_placement: bool = True):
+                 soft_placement: bool = True, machine: Any = None):
         if hasattr(source, "graph_def"):
             feeds = {**source.feeds, **(feeds or {})}
             run = run if run is not None else source.run_without_files()
@@ -39,8 +41,9 @@ class Graph:
         else:
             path = os.path.abspath(os.fspath(source))
         self._arguments = (path, name or "", data, json.dumps(run or {}), os.getcwd(), dict(feeds or {}),
-                           list(fetches), list(targets), soft_placement)
-        self._core = _core.Graph(*self._arguments)
+                           list(fetches), list(targets), soft_placement,
+                           None if machine is None else as_machine(machine))
+        self._core = _core_of(*self._arguments)
         for note in self._core.notes:
             log.info(note)
 
@@ -92,9 +95,15 @@ class Graph:
 def _graph_of(*arguments):
     graph = Graph.__new__(Graph)
     graph._arguments = arguments
-    graph._core = _core.Graph(*arguments)
+    graph._core = _core_of(*arguments)
     return graph
 
 
-def as_graph(graph: Any) -> Graph:
-    return graph if isinstance(graph, Graph) else Graph(graph)
+def _core_of(*arguments):
+    *others, machine = arguments
+    return _core.Graph(*others, None if machine is None else machine._core)
+
+
+def as_graph(graph: Any, machine: Machine | None = None) -> Graph:
+    """`machine`: that it is for, where it is read now."""
+    return graph if isinstance(graph, Graph) else Graph(graph, machine=machine)

@@ -84,5 +84,5 @@ def place(graph: Any, machine: Any = None, strategy: Any = "annotated", *, costs
     from lanescope.prediction import as_predictor
 
     predictor = as_predictor(machine, costs)
-    with placed(predictor._core, as_graph(graph), strategy, program_timeout_s) as core:
+    with placed(predictor._core, as_graph(graph, predictor._machine), strategy, program_timeout_s) as core:
         return placement_of(core, name_of(strategy))

@@ -50,13 +50,13 @@ class Predictor:
     def simulate(self, graph: Any, strategy: Any = "annotated", *, ablate: bool = False,
                  trace: str | os.PathLike[str] | None = None, steps: int = 1) -> Prediction:
         """Predicts a step. `trace`: the trace file to append `steps` such steps to, as a run."""
-        with placed(self._core, as_graph(graph), strategy) as placement:
+        with placed(self._core, as_graph(graph, self._machine), strategy) as placement:
             return Prediction(json.loads(self._core.simulate(placement, ablate, os.fspath(trace or ""), steps)))
 
     def sweep(self, graph: Any, strategies: Iterable[Any], low: float, high: float, points: int = 25, *,
               executor: Executor | None = None) -> Sweep:
         """Step times over a range of bandwidths (bytes a second) of the links between GPUs."""
-        graph, strategies = as_graph(graph), list(strategies)
+        graph, strategies = as_graph(graph, self._machine), list(strategies)
         with contextlib.ExitStack() as stack:
             rows = [(name_of(each), stack.enter_context(placed(self._core, graph, each))) for each in strategies]
             elsewhere = None

@@ -44,7 +44,8 @@ def search(graph: Any, machine: Any = None, *, costs: Any = None, start: Iterabl
     threads   0: as many as there are cores
     executor  any concurrent.futures.Executor, mpi4py's or Dask's among them, that runs the chains of a round
     """
-    predictor, graph = as_predictor(machine, costs), as_graph(graph)
+    predictor = as_predictor(machine, costs)
+    graph = as_graph(graph, predictor._machine)
     elsewhere = SearchElsewhere(executor, predictor, graph, seed, restarts) if executor is not None else None
     return SearchResult(json.loads(predictor._core.search(
         graph._core, list(start), float(budget_s), rounds, restarts, seed, threads or os.cpu_count() or 1, keep, elsewhere,

@@ -34,8 +34,9 @@ class Session:
     def __init__(self, graph: Any, machine: Any = None, strategy: Any = "annotated", *, costs: Any = None,
                  trace: str | os.PathLike[str] | None = None, seed: int | None = None, timeout_s: float = 0,
                  profile: str = "off"):
-        graph = as_graph(graph)
-        with placed(as_predictor(machine, costs)._core, graph, strategy) as placement:
+        predictor = as_predictor(machine, costs)
+        graph = as_graph(graph, predictor._machine)
+        with placed(predictor._core, graph, strategy) as placement:
             self._core = _core.Session(graph._core, placement, os.fspath(trace or ""), seed, timeout_s, profile)
 
     def step(self, feeds: Mapping[str, Any] | None = None, *, recorded: bool = True) -> dict[str, numpy.ndarray]:

@@ -73,6 +73,42 @@ def test_machines_are_made_and_read():
         machine.tasks("b:2")
 
 
+def all_reduce(folder, devices):
+    """A file of a graph in which so many devices sum a megabyte each."""
+    nodes = []
+    for i, device in enumerate(devices):
+        nodes.append(f'''node {{ name: "x{i}" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+  attr {{ key: "shape" value {{ shape {{ dim {{ size: 262144 }} }} }} }} }}
+node {{ name: "sum{i}" op: "NcclAllReduce" input: "x{i}" device: "{device}" attr {{ key: "T" value {{ type: DT_FLOAT }} }}
+  attr {{ key: "reduction" value {{ s: "sum" }} }} attr {{ key: "num_devices" value {{ i: {len(devices)} }} }}
+  attr {{ key: "shared_name" value {{ s: "all" }} }} }}''')
+    path = folder / "all.pbtxt"
+    path.write_text("\n".join(nodes), encoding="utf-8")
+    numbers = range(len(devices))
+    fed = {"dtype": "float32", "shape": [262144], "generator": "uniform", "low": 0, "high": 1}
+    step = {"feeds": {f"x{i}": fed for i in numbers}, "targets": [f"sum{i}" for i in numbers]}
+    (folder / "all.run.json").write_text(json.dumps(step), encoding="utf-8")
+    return str(path)
+
+
+def test_collectives_are_what_costs_least_where_the_machine_is_known(tmp_path):
+    """Far apart few messages behind each other cost least; a graph that is read for no machine goes by its size."""
+    content = lanescope.Machine(os.path.join(SAMPLES, "machines", "four-tasks.json")).to_dict()
+    for link in content["links"]:
+        link["latency"] = "10ms"
+    far = lanescope.Machine(content)
+    file = tmp_path / "far.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    path = all_reduce(tmp_path, [device for device in far.devices if "GPU" in device])
+    placed = {node["name"]: node["device"] for node in command("place", path, "--machine", str(file))["nodes"]}
+    assert dict(lanescope.place(path, far)) == placed
+    known, unknown = lanescope.Graph(path, machine=far), lanescope.Graph(path)
+    assert {name for name, _, _ in known.nodes()} == set(placed)
+    assert pickle.loads(pickle.dumps(known)).nodes() == known.nodes() != unknown.nodes()
+    assert lanescope.simulate(path, far).step_ns == lanescope.simulate(known, far).step_ns
+    assert lanescope.simulate(known, far).step_ns < lanescope.simulate(unknown, far).step_ns
+
+
 def test_placing_is_what_the_command_places(tmp_path):
     placement = lanescope.place(DEEPCONN, MACHINE, "alternating")
     nodes = command("place", DEEPCONN, "--machine", MACHINE, "--strategy", "alternating")["nodes"]
