@@ -6,10 +6,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/base/file.h"
+#include "core/graph/graph_io.h"
 #include "core/inputs/run_spec.h"
 #include "tests/cli/program.h"
+#include "tests/support/collective_graph.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::cli {
@@ -359,6 +362,33 @@ TEST(Run, WhatKeepsTheInputFromComingIsTold) {
   text.replace(text.find("instances.csv"), 13, "instances.xyz");
   folder.Write("csv_reader.pbtxt", text);
   ExpectError(Lanescope({"run", graph}), 1, "NotFound", "instances.xyz");
+}
+
+// Law: a network of an ensemble has the collectives that cost least on the machine, as `place` shows them; on
+// four GPUs of one computer those of small tensors are not what suits their size.
+TEST(Run, ReplicasHaveTheCollectivesOfTheirMachine) {
+  const Folder folder;
+  const test::CollectiveGraph collectives(
+      {"/device:GPU:0", "/device:GPU:1", "/device:GPU:2", "/device:GPU:3"});
+  const std::string graph = folder.Write("all.pbtxt", GraphToText(collectives.graph()));
+  folder.Write("all.run.json", json({{"fetches", collectives.fetches()}}).dump());
+  const std::string trace = folder.File("t.db"), machine = SampleMachine("four-virtual-gpus");
+  const auto placed = [&](const std::vector<std::string>& how) {
+    std::vector<std::string> command = {"place", graph, "--machine", machine, "--json"};
+    command.insert(command.end(), how.begin(), how.end());
+    std::set<std::string> names;
+    const json nodes = LanescopeJson(command)["nodes"];
+    for (const json& node : nodes) names.insert(node["name"].get<std::string>());
+    return names;
+  };
+  LanescopeJson({"run", graph, "--machine", machine, "--replicas", "--steps", "1", "--warmup", "0", "--trace",
+                 trace, "--json"});
+  std::set<std::string> run;
+  const json rows = LanescopeJson(
+      {"query", trace, "SELECT DISTINCT name FROM LANESCOPE_NODE", "--limit", "100000", "--json"});
+  for (const json& row : rows["rows"]) run.insert(row[0].get<std::string>());
+  EXPECT_EQ(run, placed({}));
+  EXPECT_NE(run, placed({"--all-reduce", "tree"}));
 }
 
 }  // namespace
