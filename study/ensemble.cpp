@@ -176,6 +176,7 @@ class EnsembleRun {
   void RunOne(RecordedRun* run, size_t replica, Start* start, Stretch* stretch) {
     try {
       run->WarmUp(options_.run.warmup);
+      run->RunSteps(0);  // the trace has its schedule
     } catch (const Error& error) {
       start->GiveUp();
       run->Finish(error.what());

@@ -88,7 +88,7 @@ class RecordedRun : private EventSink {
   void WarmUp(int steps);
   // Of at least two steps that are not recorded and take so long together, the quickest. ns.
   int64_t QuickestStep(int64_t for_ns);
-  // Recorded steps; appends to step_ns.
+  // Recorded steps; appends to step_ns. The first time, be it for none, the trace gets the schedule.
   void RunSteps(int steps);
   // Everything recorded is in the trace (and in events), and the run is marked complete, or with the error
   // that ended it. Idempotent.

@@ -106,6 +106,20 @@ between, = trace.execute('''SELECT COUNT(*) FROM LANESCOPE_COMMAND c JOIN LANESC
 assert between > 0, 'no tensor goes from host to host'
 CHECK
 
+# Law: so do the networks of an ensemble, which begin at the same moment by that clock.
+ensemble=(run "$sources/samples/graphs/polynomial.pbtxt" --cluster "$cluster" --machine "$work/gpu.json" --replicas --json)
+launch ensemble -host node1:1,node2:1 "$program" "${ensemble[@]}" --trace "$work/ensemble.db" || fail "an ensemble on two hosts"
+"$program" "${ensemble[@]}" > "$work/alone" 2> "$work/alone.err" || fail "the same in one process"
+python3 - "$work" << 'CHECK' || fail "what an ensemble on two hosts fetches and records"
+import json, sqlite3, sys
+two, one = (json.load(open(f'{sys.argv[1]}/{name}'))['replicas'] for name in ('ensemble', 'alone'))
+assert [of['fetches'] for of in two] == [of['fetches'] for of in one] and len(two) == 2, (two, one)
+trace = sqlite3.connect(f'{sys.argv[1]}/ensemble.db')
+runs = trace.execute('''SELECT MIN(s.start) + r.clockOriginNs, COUNT(*) FROM LANESCOPE_STEP s JOIN LANESCOPE_RUN r USING (runId)
+  GROUP BY runId ORDER BY runId''').fetchall()
+assert [steps for _, steps in runs] == [10, 10] and abs(runs[0][0] - runs[1][0]) < 10**9, runs
+CHECK
+
 # Law: a cost file knows that the tasks have hosts of their own, each with all of its cores.
 launch calibrate -host node1:1,node2:1 "$program" calibrate "$work/two.db" -o "$work/hosts.json" || fail "a calibration by two hosts"
 python3 - "$work" "$(nproc)" << 'CHECK' || fail "what a cost file says of two hosts"

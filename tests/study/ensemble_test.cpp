@@ -23,11 +23,14 @@
 namespace lanescope::study {
 namespace {
 
-// Numbers drawn by an op, fed by a generator, and how many steps a variable of a shared name has seen.
+// Numbers drawn by an op, the same shuffled, which no GPU does, numbers fed by a generator, and how many
+// steps a variable of a shared name has seen.
 std::unique_ptr<Workload> Network() {
   GraphBuilder builder;
   const Endpoint shape = builder.Const("shape", Tensor::FromValues(Shape{1}, std::vector<int32_t>{4}));
-  builder.Op("RandomUniform", "drawn").Input(shape).Attr("dtype", AttrValue(DataType::kFloat)).Build();
+  const Endpoint drawn =
+      builder.Op("RandomUniform", "drawn").Input(shape).Attr("dtype", AttrValue(DataType::kFloat)).Build();
+  builder.Op("RandomShuffle", "shuffled").Input(drawn).Build();
   const Endpoint fed = builder.Placeholder("fed", DataType::kFloat, Shape{4});
   builder.Op("Neg", "negated").Input(fed).Build();
   const Endpoint steps = builder.Op("VariableV2", "steps")
@@ -42,7 +45,7 @@ std::unique_ptr<Workload> Network() {
   FeedSpec& feed = spec.feeds["fed"];
   feed.shape = Shape{4};
   feed.generator = "uniform";
-  spec.fetches = {"drawn", "negated", "count"};
+  spec.fetches = {"drawn", "negated", "count", "shuffled"};
   return std::make_unique<Workload>("network", builder.Take(), std::move(spec));
 }
 
@@ -115,7 +118,7 @@ TEST(Ensemble, InOneGraphNothingIsShared) {
   ASSERT_EQ(graph.replicas.size(), 2u);
   for (size_t r = 0; r < 2; ++r) {
     const auto one = Values(graph.replicas[r].fetches), other = Values(sessions.replicas[r].fetches);
-    ASSERT_EQ(one.size(), 3u);
+    ASSERT_EQ(one.size(), 4u);
     EXPECT_EQ(one[1], other[1]) << r;
     EXPECT_THAT(one[2], testing::ElementsAre(5));
     EXPECT_EQ(graph.replicas[r].step_ns, graph.replicas[0].step_ns);
