@@ -177,7 +177,9 @@ void RunEnsemble(const RunOptions& given) {
   if (ranks != nullptr && study::ShareRoles(ranks, false, options.trace).are_served())
     Throw(Code::kUnimplemented, "--replicas where others serve this process; start them without `serve`");
   study::Job job(ranks);
-  const Machine machine = job.JoinGpus(options.machine.Load(), NoteLine);
+  // Sessions copy nothing to each other's GPUs, and want no note of how.
+  const Machine machine =
+      job.JoinGpus(options.machine.Load(), options.in_graph ? study::Notes(NoteLine) : nullptr);
   study::WorkloadOptions step = options.step.On(machine);
   step.joint_launches = false;  // a network is on one GPU
   const study::Workload workload(options.graph, step);

@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <exception>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,7 @@
 #include "study/placing.h"
 #include "study/recorded_run.h"
 #include "tests/core/base/expect_error.h"
-#include "tests/support/memory_transport.h"
+#include "tests/study/job_processes.h"
 #include "tests/traces/sample_run.h"
 #include "traces/read/trace_reader.h"
 #include "traces/record/trace_writer.h"
@@ -188,22 +187,6 @@ Machine ThreeTasks() {
       {"between": ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "8GB/s"}]})");
 }
 
-// What each of as many processes, which are threads, gets of an ensemble.
-std::vector<Ensemble> OfProcesses(int processes, const std::function<Ensemble(Job* job)>& run) {
-  test::MessageBoard board(processes);
-  std::vector<Ensemble> found(static_cast<size_t>(processes));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < processes; ++rank) {
-    threads.emplace_back([&, rank] {
-      test::MemoryTransport transport(&board, rank);
-      Job job(&transport);
-      found[static_cast<size_t>(rank)] = run(&job);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return found;
-}
-
 using FetchesByStep = std::map<std::pair<size_t, int64_t>, std::vector<std::vector<float>>>;
 
 // Laws: each process runs the networks of its own GPUs, or its part of the graph, and the first of them,
@@ -231,7 +214,8 @@ TEST(Ensemble, OfSeveralProcessesIsThatOfOne) {
     traces::TraceWriter writer(file.path());
     FetchesByStep of_all;
     std::vector<std::set<size_t>> fetched_by(3);
-    const std::vector<Ensemble> found = OfProcesses(3, [&](Job* job) {
+    std::vector<Ensemble> found(3);
+    AsProcesses(3, [&](Job* job) {
       EnsembleOptions own = options;
       own.job = job;
       own.writer = job->is_first() ? &writer : nullptr;
@@ -240,7 +224,7 @@ TEST(Ensemble, OfSeveralProcessesIsThatOfOne) {
         of_all[{r, step}] = Values(fetches);
         fetched_by[static_cast<size_t>(job->transport()->rank())].insert(r);
       };
-      return RunEnsemble(*workload, machine, own);
+      found[static_cast<size_t>(job->transport()->rank())] = RunEnsemble(*workload, machine, own);
     });
     writer.Close();
     EXPECT_EQ(of_all, of_one) << in_graph;
