@@ -118,7 +118,7 @@ for _ in {1..300}; do
   (($(pgrep --count --full -- "^$program run .*--steps 100000" || true) == 2)) && break
   sleep 0.1
 done
-scancel "$(squeue -h -o %i)"
+scancel "$(squeue --noheader --states=running --format=%i)"
 wait $job && fail "a cancelled job ended well"
 for _ in {1..100}; do
   pgrep --full -- "^$program run .*--steps 100000" > /dev/null || break
