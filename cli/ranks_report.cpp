@@ -37,8 +37,13 @@ void PrintRanks(const study::Job& job, const Machine& machine) {
   const std::vector<std::string> tasks = TasksOf(machine).names;
   for (size_t rank = 1; rank < job.clocks().size(); ++rank) {
     const study::ClockOffset& clock = job.clocks()[rank];
-    Print("{} as {}: its clock is {} {} the first one's, known to {}\n", job.NameOf(static_cast<int>(rank)),
-          tasks[rank], FormatDuration(std::abs(clock.ahead_ns)), clock.ahead_ns < 0 ? "behind" : "ahead of",
+    const std::string name = job.NameOf(static_cast<int>(rank));
+    if (clock.uncertainty_ns == 0) {
+      Print("{} as {}: it has the first one's clock\n", name, tasks[rank]);
+      continue;
+    }
+    Print("{} as {}: its clock is {} {} the first one's, known to {}\n", name, tasks[rank],
+          FormatDuration(std::abs(clock.ahead_ns)), clock.ahead_ns < 0 ? "behind" : "ahead of",
           FormatDuration(clock.uncertainty_ns));
   }
 }

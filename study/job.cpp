@@ -80,6 +80,7 @@ Job::Job(exec::Transport* transport)
       computers_(transport == nullptr ? OneComputer() : ComputersOf(transport->Share(ThisComputer()))) {
   if (transport_ == nullptr) return;
   FindNeighbours();
+  clock_names_ = transport_->Share(ClockName());
   MeasureClocks();
 }
 
@@ -224,6 +225,11 @@ bool Job::InAll(bool mine) const {
   return std::ranges::count(all, "0") == 0;
 }
 
+bool Job::HasClockOfFirst(int rank) const {
+  const std::string& name = clock_names_[static_cast<size_t>(rank)];
+  return !name.empty() && name == clock_names_.front();
+}
+
 // The answer that came back fastest says most: the other's clock was read within that time.
 ClockOffset Job::MeasureClock(int rank) {
   ClockOffset best{0, INT64_MAX};
@@ -252,6 +258,7 @@ void Job::AnswerClock() {
 void Job::MeasureClocks() {
   std::vector<ClockOffset> measured(static_cast<size_t>(transport_->size()));
   for (int rank = 1; rank < transport_->size(); ++rank) {
+    if (HasClockOfFirst(rank)) continue;
     if (is_first()) measured[static_cast<size_t>(rank)] = MeasureClock(rank);
     if (transport_->rank() == rank) AnswerClock();
   }

@@ -83,6 +83,7 @@ class Job {
   std::vector<Event> Gather(const std::vector<Event>& own, const Schedule& whole, const TaskShare& share);
 
  private:
+  bool HasClockOfFirst(int rank) const;
   ClockOffset MeasureClock(int rank);
   void AnswerClock();
   void Await(exec::Transport::Ticket ticket);
@@ -93,6 +94,7 @@ class Job {
   void FindNeighbours();
 
   exec::Transport* const transport_;
+  std::vector<std::string> clock_names_;  // by rank: ClockName
   std::vector<ClockOffset> clocks_;
   std::vector<int> neighbours_;
   Computers computers_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -173,6 +174,15 @@ std::string HostName() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+std::string ClockName() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  std::array<char, 64> space{};
+  if (!std::getline(file, boot) || readlink("/proc/self/ns/time", space.data(), space.size() - 1) <= 0)
+    return "";
+  return boot + " " + space.data();
 }
 
 Machine LoadMachine(const MachineChoice& choice, const Notes& note, exec::Transport* ranks) {

@@ -38,6 +38,9 @@ Machine LoadMachine(const MachineChoice& choice, const Notes& note = nullptr,
 int NumProcessors();
 // What this computer calls itself.
 std::string HostName();
+// Two processes for which it is the same, and not empty, read one clock (NowNs): those of one running kernel,
+// unless a time namespace gives one of them another. Empty: not known.
+std::string ClockName();
 
 // Host threads play some of its devices, so that microbenchmarks of this computer are about it.
 bool IsEmulated(const Machine& machine);
