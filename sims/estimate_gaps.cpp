@@ -60,9 +60,7 @@ class GapSampler {
       if (&from == &to && !signals) continue;
       const int64_t ready = Ready(step, start);
       const int64_t gap = gaps.gap(machine_.device(to.device).kind, ClassOf(to));
-      // Of a signal it is enough that its queue waits: chains give it turns that are short beside a gap which
-      // something held up.
-      if (ready < End(step, start.previous) + (signals ? 0 : gap)) continue;
+      if (ready < End(step, start.previous) + gap) continue;
       Samples& samples =
           signals ? signals_
                   : handoffs_[static_cast<size_t>(ClassOf(from))][static_cast<size_t>(ClassOf(to))];

@@ -2,10 +2,8 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
-#include <filesystem>
-#include <fstream>
+#include <cstdlib>
 #include <set>
-#include <thread>
 
 #include "core/graph/graph_builder.h"
 #include "core/graph/graph_io.h"
@@ -14,18 +12,12 @@
 #include "tests/cli/program.h"
 #include "tests/support/collective_graph.h"
 #include "tests/support/paths.h"
-#include "tests/support/sanitized.h"
 
 namespace lanescope::cli {
 namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
-
-std::string RunOf(const std::string& graph, const std::string& machine, const std::string& strategy) {
-  return fmt::format("run {} --machine {} --strategy {} --steps 3 --warmup 1 --json", Sample(graph), machine,
-                     strategy);
-}
 
 // Laws: two processes fetch the bits of one that plays both tasks, and say it once; the trace of the first
 // holds what both did.
@@ -287,171 +279,6 @@ TEST(Cluster, TheNetworkOfFourIsMeasured) {
   for (const NicSpec& nic : machine.nics) EXPECT_NE(nic.bandwidth, 1e9) << "not what is assumed without";
 }
 
-// Laws: an ensemble of several processes, as sessions or in one graph, fetches the bits of one process that
-// plays all tasks, other ones for each network; the first one's table and trace have the networks of all, on
-// their devices.
-TEST(Cluster, EnsemblesAreOfAllProcesses) {
-  SKIP_WITHOUT_MPIRUN();
-  const Folder folder;
-  GraphBuilder builder;
-  const Endpoint shape = builder.Const("shape", Tensor::FromValues(Shape{1}, std::vector<int32_t>{4}));
-  builder.Op("RandomUniform", "drawn").Input(shape).Attr("dtype", AttrValue(DataType::kFloat)).Build();
-  const std::string graph = folder.Write("network.pbtxt", GraphToText(builder.graph()));
-  folder.Write("network.run.json", R"({"fetches": ["drawn"]})");
-  for (const std::string how : {"", "--in-graph"}) {
-    const std::string run =
-        fmt::format("run {} --machine {} --replicas {} --seed 7 --steps 3 --warmup 1 --json", graph,
-                    SampleMachine("four-tasks"), how);
-    const std::string trace = folder.File(how + ".db"), files = folder.File("all" + how),
-                      files_of_one = folder.File("one" + how);
-    const Ranks four =
-        Mpirun(folder,
-               fmt::format("--bind-to none -n 4 PROGRAM {} --trace {} --save-fetches {}", run, trace, files));
-    ASSERT_EQ(four.status, 0) << four.errors;
-    const json all = json::parse(four.output);
-    const Ranks alone = Mpirun(folder, fmt::format("-n 1 PROGRAM {} --save-fetches {}", run, files_of_one));
-    ASSERT_EQ(alone.status, 0) << alone.errors;
-    const json one = json::parse(alone.output);
-    ASSERT_EQ(all["replicas"].size(), 4U);
-    EXPECT_EQ(all["ranks"].size(), 4U);
-    std::set<int> runs;
-    std::set<std::string> drawn;
-    for (size_t r = 0; r < 4; ++r) {
-      const json& replica = all["replicas"][r];
-      EXPECT_EQ(replica["fetches"], one["replicas"][r]["fetches"]) << r;
-      EXPECT_EQ(replica["device"], fmt::format("/job:worker/task:{}/GPU:0", r));
-      EXPECT_EQ(replica["steps"], 3);
-      EXPECT_GT(replica["steps_per_s"], 0);
-      drawn.insert(replica["fetches"].dump());
-      runs.insert(replica["run"].get<int>());
-      const std::string file = fmt::format("/replica_{}/step000003_drawn.npy", r);
-      EXPECT_EQ(ReadText(files + file), ReadText(files_of_one + file)) << r;
-      EXPECT_FALSE(ReadText(files + file).empty()) << r;
-    }
-    EXPECT_EQ(drawn.size(), 4U);
-    EXPECT_EQ(runs.size(), how.empty() ? 4U : 1U);
-    EXPECT_GT(all["alone_steps_per_s"], 0);
-    const json used = LanescopeJson(
-        {"query", trace, "SELECT COUNT(DISTINCT deviceId) AS n FROM CUPTI_ACTIVITY_KIND_KERNEL", "--json"});
-    EXPECT_EQ(used["rows"][0][0], 4) << used;
-  }
-}
-
-// Law: a network that one process cannot run ends all, and one line names the process.
-TEST(Cluster, AFailedNetworkNamesItsProcess) {
-  SKIP_WITHOUT_MPIRUN();
-  const Folder folder;
-  const std::string machine = folder.Write("machine.json", R"({"devices": [
-      {"name": "/job:w/task:0/CPU:0", "kind": "host"},
-      {"name": "/job:w/task:0/GPU:0", "kind": "virtual", "memory": "1GiB"},
-      {"name": "/job:w/task:1/CPU:0", "kind": "host"},
-      {"name": "/job:w/task:1/GPU:0", "kind": "virtual", "memory": "1MiB"}],
-    "links": [
-      {"between": ["/job:w/task:0/CPU:0", "/job:w/task:0/GPU:0"], "bandwidth": "8GB/s"},
-      {"between": ["/job:w/task:1/CPU:0", "/job:w/task:1/GPU:0"], "bandwidth": "8GB/s"},
-      {"between": ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "1GB/s"}]})");
-  const Ranks two = Mpirun(folder, fmt::format("-n 2 PROGRAM run {} --machine {} --replicas --steps 3",
-                                               Sample("deepconn_single"), machine));
-  EXPECT_EQ(two.status, 1);
-  EXPECT_TRUE(two.output.empty()) << two.output;
-  EXPECT_THAT(two.errors, HasSubstr("error: ResourceExhausted: rank 1 of 2 on "));
-  EXPECT_EQ(two.errors.find("error: "), two.errors.rfind("error: ")) << two.errors;
-}
-
-// A machine whose tasks are not the processes, and processes that mean different steps, are told before the
-// first step.
-TEST(Cluster, WhatDiffersIsToldBeforeTheFirstStep) {
-  SKIP_WITHOUT_MPIRUN();
-  const Folder folder;
-  const std::string tasks = SampleMachine("two-tasks");
-  const Ranks three =
-      Mpirun(folder, fmt::format("-n 3 PROGRAM {}", RunOf("polynomial", tasks, "alternating")));
-  EXPECT_EQ(three.status, 1);
-  EXPECT_THAT(three.errors, HasSubstr("the machine has 2 tasks, but 3 processes were started"));
-  const Ranks graphs = Mpirun(
-      folder, fmt::format("-n 1 PROGRAM {} : -n 1 PROGRAM {}", RunOf("polynomial", tasks, "alternating"),
-                          RunOf("polynomial_parallel", tasks, "alternating")));
-  EXPECT_EQ(graphs.status, 1);
-  EXPECT_THAT(graphs.errors, HasSubstr("graphs differ: rank 1 on "));
-  const Ranks places = Mpirun(
-      folder, fmt::format("-n 1 PROGRAM {} : -n 1 PROGRAM {}", RunOf("polynomial", tasks, "alternating"),
-                          RunOf("polynomial", tasks, "single")));
-  EXPECT_EQ(places.status, 1);
-  EXPECT_THAT(places.errors, HasSubstr("placements differ: rank 1 on "));
-  const std::string ensemble = fmt::format("run {} --machine {} --replicas", Sample("polynomial"), tasks);
-  const Ranks graphs_of_all =
-      Mpirun(folder, fmt::format("-n 1 PROGRAM {} : -n 1 PROGRAM {} --in-graph", ensemble, ensemble));
-  EXPECT_EQ(graphs_of_all.status, 1);
-  EXPECT_THAT(graphs_of_all.errors, HasSubstr("steps differ: rank 1 on "));
-}
-
-// Laws: a process that has no memory, or that is killed, is named with its host, and ends the job within
-// seconds; what it was to run stands beside the first one's error. The trace stays, marked.
-TEST(Cluster, AFailedProcessIsNamed) {
-  SKIP_WITHOUT_MPIRUN();
-  const Folder folder;
-  const std::string machine = SampleMachine("two-tasks"), graph = folder.File("large.pbtxt");
-  std::ofstream(graph) << R"(
-    node { name: "dims" op: "Const" device: "/job:worker/task:1/device:CPU:0"
-      attr { key: "dtype" value { type: DT_INT32 } }
-      attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: 1500000000 } } } }
-    node { name: "one" op: "Const" device: "/job:worker/task:1/device:CPU:0"
-      attr { key: "dtype" value { type: DT_FLOAT } }
-      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
-    node { name: "large" op: "Fill" device: "/job:worker/task:1/device:CPU:0" input: "dims" input: "one"
-      attr { key: "T" value { type: DT_FLOAT } } attr { key: "index_type" value { type: DT_INT32 } } })";
-  const std::string large = fmt::format("run {} --machine {} --target large", graph, machine);
-  if (!test::kSanitized) {  // whose shadow is larger than any limit
-    const Ranks no_memory = Mpirun(
-        folder,
-        fmt::format("-n 1 PROGRAM {} : -n 1 sh -c \"ulimit -v 4000000; exec PROGRAM {}\"", large, large));
-    EXPECT_NE(no_memory.status, 0);
-    EXPECT_THAT(no_memory.errors, HasSubstr("error: ResourceExhausted: rank 1 of 2 on "));
-    EXPECT_THAT(no_memory.errors, HasSubstr("large.pbtxt --machine"));
-  }
-
-  const std::string trace = folder.File("killed.db"), number = folder.File("number");
-  // Long steps: it dies before the first has asked for its events.
-  const std::string endless =
-      fmt::format("PROGRAM run {} --machine {} --strategy tower-split --steps 10000000",
-                  Sample("deepconn_dual"), machine);
-  std::filesystem::remove(folder.File("errors"));
-  std::thread killer([&] {
-    // It says how far it is: steps have been recorded.
-    std::system(
-        fmt::format("timeout 60 sh -c 'until grep -q step {}; do sleep 0.1; done'; kill -KILL $(cat '{}')",
-                    folder.File("errors"), number)
-            .c_str());
-  });
-  // The first one has time to close its trace.
-  const Ranks killed = Mpirun(
-      folder,
-      fmt::format(
-          "--mca odls_base_sigkill_timeout 4 -n 1 {} --trace {} : -n 1 sh -c \"echo \\$\\$ > {}; exec {}\"",
-          endless, trace, number, endless));
-  killer.join();
-  EXPECT_NE(killed.status, 0);
-  EXPECT_THAT(killed.errors, HasSubstr("rank 1"));
-  EXPECT_THAT(killed.errors, HasSubstr("signal 9"));
-  const json run = LanescopeJson(
-      {"query", trace,
-       "SELECT (SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL) > 0, error FROM LANESCOPE_RUN", "--json"});
-  EXPECT_EQ(run["rows"][0][0], 1) << run;
-  EXPECT_THAT(run["rows"][0][1], HasSubstr("another process")) << run;
-}
-
-// Law: threads that fill queues take steps of their own, in an order that processes do not share.
-TEST(Cluster, QueueRunnersAreOfOneProcess) {
-  SKIP_WITHOUT_MPIRUN();
-  const Folder folder;
-  const Ranks two =
-      Mpirun(folder, fmt::format("-n 2 PROGRAM run {}/samples/pipelines/deepconn_csv.pbtxt --machine {}",
-                                 test::SourceDir(), SampleMachine("two-tasks")));
-  EXPECT_EQ(two.status, 1);
-  EXPECT_THAT(two.errors, HasSubstr("error: Unimplemented: "));
-  EXPECT_THAT(two.errors, HasSubstr("threads that fill its queues"));
-}
-
 // Law: processes that srun started are a job as mpirun's are, where its plug-in joins them (what it leaves in
 // the environment is faked here, what joins them is mpirun's); else they say so, and none runs the whole.
 TEST(Cluster, SrunStartsAJob) {
@@ -477,27 +304,6 @@ TEST(Cluster, SrunStartsAJob) {
   EXPECT_EQ(found["fetches"],
             LanescopeJson({"run", Sample("deepconn_dual"), "--machine", machine, "--strategy", "tower-split",
                            "--steps", "3", "--warmup", "1", "--json"})["fetches"]);
-}
-
-// A process that is stopped does not answer: the others end soon, and one line names it and the command.
-TEST(Cluster, AStoppedProcessEndsTheJob) {
-  SKIP_WITHOUT_MPIRUN();
-  const Folder folder;
-  const std::string trace = folder.File("stopped.db");
-  const std::string command =
-      fmt::format("PROGRAM run {} --machine {} --strategy alternating --steps 10000000", Sample("polynomial"),
-                  SampleMachine("two-tasks"));
-  // The trace is there once both have joined.
-  const Ranks stopped =
-      Mpirun(folder,
-             fmt::format("-n 1 {} --trace {} : -n 1 sh -c \"{} & while [ ! -s {} ]; do sleep 0.1; done; kill "
-                         "-STOP \\$!; wait\"",
-                         command, trace, command, trace));
-  EXPECT_NE(stopped.status, 0);
-  EXPECT_THAT(stopped.errors, HasSubstr("error: DeadlineExceeded: rank 0 of 2 on "));
-  EXPECT_THAT(stopped.errors, HasSubstr("rank 1 on "));
-  EXPECT_THAT(stopped.errors, HasSubstr("has not answered for 10 s"));
-  EXPECT_THAT(stopped.errors, HasSubstr("polynomial.pbtxt"));
 }
 
 }  // namespace

@@ -31,6 +31,12 @@ inline Ranks Mpirun(const Folder& folder, std::string ranks) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, ReadText(output), ReadText(errors)};
 }
 
+// Arguments: three recorded steps of a sample, as JSON.
+inline std::string RunOf(const std::string& graph, const std::string& machine, const std::string& strategy) {
+  return fmt::format("run {} --machine {} --strategy {} --steps 3 --warmup 1 --json", Sample(graph), machine,
+                     strategy);
+}
+
 #define SKIP_WITHOUT_MPIRUN() \
   if (std::system("command -v mpirun > /dev/null 2>&1") != 0) GTEST_SKIP() << "mpirun is not installed"
 

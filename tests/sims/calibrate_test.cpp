@@ -293,36 +293,6 @@ TEST(GapsOfMessages, AreThoseOfTheirChain) {
   EXPECT_EQ(gaps.signal_ns, 400'000);
 }
 
-// Law: signals count also where a queue that something held up once, for 600 us, seems to take longer between
-// its commands than they do: 40 us each, 140 us from one to the next.
-TEST(GapsOfMessages, SignalsAreThereBesideALongGap) {
-  const Machine machine = ParseMachine(R"({"devices": [{"name": "/job:w/task:0/CPU:0", "kind": "host"},
-    {"name": "/job:w/task:1/CPU:0", "kind": "host"}],
-    "links": [{"between": ["/job:w/task:0/CPU:0", "/job:w/task:1/CPU:0"], "bandwidth": "1GB/s"}]})");
-  ScheduleMaker maker;
-  const QueueId queues[] = {maker.Queue(DeviceId(0)), maker.Queue(DeviceId(1))};
-  std::vector<CommandId> chain;
-  for (const int task : {0, 0, 1, 0, 1, 0}) {
-    const std::vector<CommandId> after = chain.empty() ? std::vector<CommandId>() : std::vector{chain.back()};
-    chain.push_back(maker.Launch(queues[task], 0, after));
-  }
-  const Schedule schedule = maker.Build();
-  std::vector<Event> events;
-  for (int step = 0; step < 8; ++step) {
-    const int64_t begin = 10'000'000 * step;
-    int64_t now = begin;
-    for (size_t i = 0; i < chain.size(); ++i) {
-      const int64_t start = now + (i == 0 ? 0 : i == 1 ? 600'000 : 40'000);
-      now = start + 100'000;
-      events.push_back({.start_ns = start, .end_ns = now, .command = chain[i], .step = step});
-    }
-    events.push_back({.start_ns = begin, .end_ns = now, .step = step, .kind = EventKind::kStep});
-  }
-  GapModel gaps;
-  TakeGapsOfMessages(schedule, machine, GroupSteps(schedule, events, 0), &gaps);
-  EXPECT_EQ(gaps.signal_ns, 40'000);
-}
-
 TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
   // The compute drivers are awake 400 us after their first command is ready.
   gaps_.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][0] = 400'000;
