@@ -11,7 +11,7 @@
 #include "core/machine/machine.h"
 #include "exec/device.h"
 #include "exec/device_options.h"
-#include "exec/gpu_machine.h"
+#include "exec/gpu_memory.h"
 
 namespace lanescope::exec {
 
@@ -35,7 +35,8 @@ class Backend {
     *reason = "its devices do not launch together";
     return false;
   }
-  // What exec/gpu_machine.h gives as UsableGpus, GpuId and DescribeGpus. All but the second after Load.
+  // UsableGpus, GpuId and DescribeGpus of exec/gpu_machine.h, as this backend answers them. All but IdOf are
+  // called after Load.
   virtual std::vector<int> UsableGpus(std::vector<std::string>* notes) = 0;
   virtual std::string IdOf(int ordinal) = 0;
   virtual Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) = 0;

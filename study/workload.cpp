@@ -121,9 +121,7 @@ void Workload::Inline(const WorkloadOptions& options) {
   known.trips = spec_.trips;
   known.exact_trips = options.exact_trips;
   known.counted = &counted_loops_;
-  known.all_reduce = options.all_reduce;
-  known.joint_launches = options.joint_launches;
-  known.machine = options.machine;
+  known.collectives = {options.all_reduce, options.machine, options.joint_launches};
   if (!spec_.fetches.empty() || !spec_.targets.empty()) {
     for (const auto* names : {&spec_.init, &spec_.fetches, &spec_.targets})
       known.needed.insert(known.needed.end(), names->begin(), names->end());

@@ -170,8 +170,8 @@ void KeepJoint(Graph* graph, const CollectiveGroup& group) {
 }
 
 // The nodes stay, as what gives the result.
-void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group, const InlineOptions& options,
-            CollectiveChoice* choice) {
+void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group,
+            const CollectiveOptions& options, CollectiveChoice* choice) {
   const Shape shape = CheckCollective(*graph, info, group);
   const std::string told = group.kind == CollectiveOp::kAllReduce ? options.all_reduce : "";
   const std::optional<CollectiveBy> asked = AskedAlgorithm(graph->node(group.members[0]), told);
@@ -198,11 +198,12 @@ void Expand(Graph* graph, const GraphInfo& info, const CollectiveGroup& group, c
 
 }  // namespace
 
-Graph ExpandCollectives(Graph graph, const InlineOptions& options) {
+Graph ExpandCollectives(Graph graph, const std::map<std::string, TensorInfo>& feeds,
+                        const CollectiveOptions& options) {
   if (!HasCollectives(graph)) return graph;
-  std::vector<std::pair<Endpoint, TensorInfo>> feeds;
-  for (const auto& [tensor, info] : options.feeds) feeds.emplace_back(graph.FindEndpoint(tensor), info);
-  const GraphInfo info = InferGraph(graph, feeds);
+  std::vector<std::pair<Endpoint, TensorInfo>> fed;
+  for (const auto& [tensor, info] : feeds) fed.emplace_back(graph.FindEndpoint(tensor), info);
+  const GraphInfo info = InferGraph(graph, fed);
   CollectiveChoice choice(options.machine);
   for (const CollectiveGroup& group : FindCollectives(graph, info))
     Expand(&graph, info, group, options, &choice);

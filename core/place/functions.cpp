@@ -37,7 +37,7 @@ Graph InlineFunctions(const Graph& graph, const InlineOptions& options) {
     FunctionGraphs functions(inlined.extra);
     inlined = ExpandControlFlow(inlined, &functions, options);
   }
-  return ExpandCollectives(std::move(inlined), options);
+  return ExpandCollectives(std::move(inlined), options.feeds, options.collectives);
 }
 
 }  // namespace lanescope

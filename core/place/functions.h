@@ -9,7 +9,7 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
-#include "core/machine/machine.h"
+#include "core/place/collectives.h"
 
 namespace lanescope {
 
@@ -21,16 +21,7 @@ struct InlineOptions {
   bool exact_trips = false;
   // Tensors and nodes that a step asks for: loops and branches that none of them needs stay. Empty: all.
   std::vector<std::string> needed = {};
-  // How all-reduces are done ("ring", "tree", "one-device", "hierarchical", "nccl"), whatever they ask for;
-  // empty: as they do.
-  std::string all_reduce = {};
-  // On whose links collectives are done that do not ask for an algorithm: by what costs least there. Null: as
-  // suits their size.
-  const Machine* machine = nullptr;
-  // Those that ask for NCCL, or for nothing, and whose nodes ask for a GPU each, become joint launches
-  // (joint_launch.h): for machines whose GPUs have it. False: what asks for NCCL is done as though it asked
-  // for nothing.
-  bool joint_launches = false;
+  CollectiveOptions collectives = {};
   // Not null: gets the loops whose end data decide, those inside of others too.
   std::vector<std::string>* counted = nullptr;
 };
@@ -57,10 +48,10 @@ struct InlineOptions {
 // CollectiveReduceScatterV2, CollectiveBcastSend and CollectiveBcastRecv, also V2, of one group and instance
 // key; NcclReduce, NcclBroadcast) is copies, sums and joins: as the attribute "_lanescope_all_reduce" or
 // "_lanescope_collective" of its first node says ("ring", "tree", "one-device", of all-reduces
-// "hierarchical"; "nccl" is a joint launch of NcclAllReduce nodes where InlineOptions allows it), else as
-// costs least on the machine of InlineOptions, if its nodes ask for devices of that; else around a ring, or
-// up and down a tree where tensors are small or of unknown shape and where devices are more than 64. Devices
-// are numbered in the order of the graph. Its nodes stay as what gives the result.
+// "hierarchical"; "nccl" is a joint launch of NcclAllReduce nodes where CollectiveOptions allows it), else as
+// costs least on the machine of CollectiveOptions, if its nodes ask for devices of that; else around a ring,
+// or up and down a tree where tensors are small or of unknown shape and where devices are more than 64.
+// Devices are numbered in the order of the graph. Its nodes stay as what gives the result.
 //
 // Partitions of a graph that TensorFlow has cut (_Send and _Recv, _Arg and _Retval) are one graph again:
 // where both ends of a transfer are here, a receive is an Identity of what is sent, on its own device.

@@ -27,7 +27,7 @@ std::string JointLaunchOf(const Node& node);
 std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, const Machine& machine);
 
 // The graph with copies and sums in place of its joint launches. `feeds`: what is known of them; `machine`:
-// as in InlineOptions.
+// as in CollectiveOptions.
 Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds,
                            const Machine* machine = nullptr);
 

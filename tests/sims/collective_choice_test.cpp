@@ -73,7 +73,7 @@ int64_t SimulatedNs(const Machine& machine, CollectiveKind kind, int64_t bytes, 
                           .Build());
   }
   CollectiveWriter(&builder, devices, by).Write(kind, "all", shape, tensors);
-  const Graph graph = InlineFunctions(builder.Take(), {.machine = &machine});
+  const Graph graph = InlineFunctions(builder.Take(), {.collectives = {.machine = &machine}});
   CompileRequest request;
   for (size_t i = 0; i < devices.size(); ++i)
     request.fetches.push_back({graph.FindNode("all/" + std::to_string(i)), -1});

@@ -109,7 +109,8 @@ std::string Expanded(const Machine* machine, const std::vector<std::string>& dev
   for (size_t i = 0; i < devices.size(); ++i)
     tensors.push_back(builder.Placeholder("x" + std::to_string(i), DataType::kFloat, shape));
   test::CollectiveWriter(&builder, devices, "").Write(CollectiveKind::kAllReduce, "all", shape, tensors);
-  return GraphToText(InlineFunctions(builder.Take(), {.all_reduce = told, .machine = machine}));
+  return GraphToText(
+      InlineFunctions(builder.Take(), {.collectives = {.all_reduce = told, .machine = machine}}));
 }
 
 // Laws: latencies ask for few messages behind each other, many bytes for few through each interface; whoever

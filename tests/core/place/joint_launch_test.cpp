@@ -102,8 +102,8 @@ Placement Placed(const Graph& graph, const Machine& machine) {
 TEST(JointLaunch, IsWhatMayBeOne) {
   const auto parts = [](const Graph& graph, bool allowed, const std::string& told = "") {
     InlineOptions options;
-    options.joint_launches = allowed;
-    options.all_reduce = told;
+    options.collectives.joint_launches = allowed;
+    options.collectives.all_reduce = told;
     return CountJoint(InlineFunctions(graph, options));
   };
   EXPECT_EQ(parts(TwoParts(), false), 0);
@@ -117,14 +117,14 @@ TEST(JointLaunch, IsWhatMayBeOne) {
   EXPECT_EQ(parts(TwoParts("", {0}), true), 0);
   EXPECT_EQ(parts(TwoParts("", {0, 1}, DataType::kInt32), true), 0);
   InlineOptions wrong;
-  wrong.all_reduce = "star";
+  wrong.collectives.all_reduce = "star";
   EXPECT_THAT(ErrorOf([&] { InlineFunctions(TwoParts(), wrong); }),
               HasSubstr("'star' is none of ring, tree, one-device, hierarchical, nccl"));
 }
 
 // A part begins after all inputs, and a result is there after all parts: a step has all of them or none.
 TEST(JointLaunch, WaitsForAllAndIsAwaitedByAll) {
-  const Graph graph = InlineFunctions(TwoParts(), {.joint_launches = true});
+  const Graph graph = InlineFunctions(TwoParts(), {.collectives = {.joint_launches = true}});
   const Node& part = graph.node(graph.FindNode("sum0/part"));
   EXPECT_EQ(part.op, "NcclAllReduce");
   EXPECT_EQ(JointLaunchOf(part), "sum");
@@ -137,7 +137,7 @@ TEST(JointLaunch, WaitsForAllAndIsAwaitedByAll) {
 }
 
 TEST(JointLaunch, NeedsGpusOfItsOwn) {
-  const Graph graph = InlineFunctions(TwoParts(), {.joint_launches = true});
+  const Graph graph = InlineFunctions(TwoParts(), {.collectives = {.joint_launches = true}});
   const Machine modelled = GpusOfKind(2);
   EXPECT_EQ(WhyNoJointLaunches(graph, Placed(graph, modelled), modelled), "");
   Machine hardware = GpusOfKind(2, DeviceKind::kCuda);
@@ -168,7 +168,7 @@ TEST(JointLaunch, GpusOfTwoTasksAreNotOneProcess) {
         .Device(device)
         .Build();
   }
-  const Graph graph = InlineFunctions(builder.Take(), {.joint_launches = true});
+  const Graph graph = InlineFunctions(builder.Take(), {.collectives = {.joint_launches = true}});
   ASSERT_EQ(CountJoint(graph), 2);
   Machine machine = MachineOfTasks(GpusOfKind(1, DeviceKind::kCuda), ParseClusterTasks("worker=a:2"));
   ASSERT_EQ(machine.Gpus().size(), 2u);
@@ -183,7 +183,7 @@ TEST(JointLaunch, GpusOfTwoTasksAreNotOneProcess) {
 
 // Where they cannot run they become what they would have been.
 TEST(JointLaunch, BecomesCopiesAgain) {
-  const Graph joint = InlineFunctions(TwoParts(), {.joint_launches = true});
+  const Graph joint = InlineFunctions(TwoParts(), {.collectives = {.joint_launches = true}});
   const Graph again = WithoutJointLaunches(joint, {});
   EXPECT_EQ(CountJoint(again), 0);
   const auto count = [](const Graph& graph, const std::string& op) {
@@ -198,7 +198,7 @@ TEST(JointLaunch, BecomesCopiesAgain) {
 // Around a ring of n, n - 1 shares of the tensor pass each link twice: 2 (n - 1) (latency + bytes / n /
 // rate).
 TEST(JointLaunch, CostsWhatARingDoes) {
-  const Graph graph = InlineFunctions(TwoParts("", {0, 1, 2}), {.joint_launches = true});
+  const Graph graph = InlineFunctions(TwoParts("", {0, 1, 2}), {.collectives = {.joint_launches = true}});
   Machine machine = GpusOfKind(3);
   for (LinkSpec& link : machine.links) {
     link.latency_ns = 1000;
@@ -219,7 +219,7 @@ TEST(JointLaunch, CostsWhatARingDoes) {
 
 // Law: messages of the ring share what they pass, and a link that was measured takes what it took.
 TEST(JointLaunch, CostsWhatItsMessagesDoOnTheLinks) {
-  const Graph graph = InlineFunctions(TwoParts(), {.joint_launches = true});
+  const Graph graph = InlineFunctions(TwoParts(), {.collectives = {.joint_launches = true}});
   const Node& part = graph.node(graph.FindNode("sum0/part"));
   Machine machine = GpusOfKind(2);
   const std::vector<DeviceId> gpus = machine.Gpus();
@@ -241,7 +241,7 @@ TEST(JointLaunch, CostsWhatItsMessagesDoOnTheLinks) {
 // On a cluster, what its formulas say of these GPUs.
 TEST(JointLaunch, CostsWhatTheClusterSays) {
   const Machine machine = MakeCluster("dgx-a100:2");
-  const Graph graph = InlineFunctions(TwoParts("", {0, 8}), {.joint_launches = true});
+  const Graph graph = InlineFunctions(TwoParts("", {0, 8}), {.collectives = {.joint_launches = true}});
   const int64_t bytes = 1 << 24;
   EXPECT_EQ(JointLaunchNs(machine, graph.node(graph.FindNode("sum0/part")), bytes),
             CollectiveNs(*machine.cluster,
@@ -264,7 +264,7 @@ TEST(JointLaunch, PartsFollowEachOther) {
     const auto sums = Reduce(builder, "sum" + std::to_string(k) + "_", parts);
     for (size_t i = 0; k % 2 == 0 && i < parts.size(); ++i) last[static_cast<size_t>(parts[i].gpu)] = sums[i];
   }
-  const Graph graph = InlineFunctions(builder.Take(), {.joint_launches = true});
+  const Graph graph = InlineFunctions(builder.Take(), {.collectives = {.joint_launches = true}});
   const Machine machine = GpusOfKind(3);
   CompileRequest request;
   for (const NodeId id : graph.node_ids()) {
@@ -310,7 +310,7 @@ TEST(JointLaunch, ACircleIsRefused) {
   const Graph graph = builder.Take();
   const Machine machine = GpusOfKind(2);
   const auto compile = [&](bool joint) {
-    const Graph inlined = InlineFunctions(graph, {.joint_launches = joint});
+    const Graph inlined = InlineFunctions(graph, {.collectives = {.joint_launches = joint}});
     CompileRequest request;
     request.feeds.emplace_back(x, Floats(Shape{kElements}));
     request.fetches = {last0, last1};

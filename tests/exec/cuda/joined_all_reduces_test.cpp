@@ -124,7 +124,7 @@ Step Random(const Machine& machine, unsigned seed) {
 std::vector<Tensor> Steps(const Step& step, const Machine& machine, bool joint,
                           const SessionOptions& options) {
   InlineOptions inlined;
-  inlined.joint_launches = joint;
+  inlined.collectives.joint_launches = joint;
   std::vector<std::pair<Endpoint, TensorInfo>> known;
   for (const auto& [name, tensor] : step.request.feeds) {
     inlined.feeds[name].dtype = tensor.dtype();
@@ -234,7 +234,7 @@ TEST(JoinedAllReduces, AreCopiesWithoutALink) {
   const Machine machine = GpuMachineOfTasks(2, 1);
   const Step step = Mirrored(machine, 1);
   InlineOptions inlined;
-  inlined.joint_launches = true;
+  inlined.collectives.joint_launches = true;
   for (const auto& [name, tensor] : step.request.feeds) {
     inlined.feeds[name].dtype = tensor.dtype();
     inlined.feeds[name].shape = tensor.shape();

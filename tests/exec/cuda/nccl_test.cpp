@@ -24,7 +24,7 @@ class Reduced {
           const Machine& machine, bool joint, bool graphs = true)
       : machine_(machine), request_{std::move(feeds), std::move(fetches), {}} {
     InlineOptions options;
-    options.joint_launches = joint;
+    options.collectives.joint_launches = joint;
     std::vector<std::pair<Endpoint, TensorInfo>> known;
     for (const auto& [name, tensor] : request_.feeds) {
       options.feeds[name].dtype = tensor.dtype();

@@ -136,7 +136,7 @@ TEST(TasksSession, CollectivesOfTasks) {
   for (const char* device : {"0/device:GPU:0", "0/device:GPU:1", "1/device:GPU:0", "2/device:CPU:0"})
     devices.push_back(std::string("/job:worker/replica:0/task:") + device);
   const CollectiveGraph collectives(devices);
-  const Graph graph = InlineFunctions(collectives.graph(), {.machine = &machine});
+  const Graph graph = InlineFunctions(collectives.graph(), {.collectives = {.machine = &machine}});
   const Placement placement = PlaceGraph(graph, machine, {});
   const auto run = [&](const JobOptions& job) {
     Session session(graph, placement, machine, In(job));
