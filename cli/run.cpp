@@ -196,7 +196,7 @@ void RunEnsemble(const RunOptions& given) {
 // Where some processes serve, those that do are not told apart from this one's own devices but by name.
 struct Served {
   Served(exec::Transport* ranks, const study::Roles& roles)
-      : tasks(ranks, roles.servers, LANESCOPE_VERSION), separate(roles.servers, [this](int rank) {
+      : tasks(ranks, roles.servers), separate(roles.servers, [this](int rank) {
           tasks.Lose(rank,
                      "has not answered for ten seconds: it was stopped, or its host or network is gone");
         }) {}

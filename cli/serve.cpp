@@ -41,7 +41,7 @@ void Serve(const ServeOptions& options) {
   const Machine machine = exec::JoinGpus(options.machine.Load(), nullptr).machine;
   study::RequireTasks(machine, ranks);
   const study::Cancellation::Watch in_order(&Interruption());
-  exec::TaskServer server(machine, {ranks, roles.clients, LANESCOPE_VERSION, options.devices});
+  exec::TaskServer server(machine, {ranks, roles.clients, options.devices});
   const study::SeparateRanks separate(roles.clients, [&](int rank) {
     NoteLine(fmt::format("note: {} has not answered for ten seconds: its steps are given up",
                          ranks->NameOf(rank)));

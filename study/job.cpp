@@ -12,6 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/protocol.h"
 #include "core/graph/graph_io.h"
 #include "core/machine/tasks.h"
 #include "core/place/placement.h"
@@ -122,7 +123,7 @@ void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const s
   const MachineTasks tasks = TasksOf(machine);
   const Graph& graph = placed.workload->graph();
   const std::pair<const char*, std::string> parts[] = {
-      {"versions of this program", LANESCOPE_VERSION},
+      {"protocols of this program", std::to_string(kJobProtocol)},
       {"machines", MachineToJson(machine)},
       {"graphs", GraphToBinary(graph)},
       {"placements", PlacementToJson(placed.placement, graph, machine)},

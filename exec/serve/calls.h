@@ -14,7 +14,7 @@ namespace lanescope::exec {
 // A letter to a server is the call's kind and number, and what its arguments are; its answer the number, a
 // code (kNoError: none) with its message, and what follows.
 enum class Call : int64_t {
-  kOpen,     // version, machine, graph, placement, seed -> session
+  kOpen,     // protocol, machine, graph, placement, seed -> session
   kPrepare,  // session, step, its request -> commands and messages of the whole schedule
   kRun,      // session, step, first tag, schedule and step in the trace -> when it began and ended
   kStop,     // number of a call that is to end soon; has no answer

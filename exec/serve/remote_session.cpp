@@ -34,7 +34,7 @@ int64_t RemoteSession::OpenAt(int task) {
   const auto found = opened_.find(task);
   if (found != opened_.end()) return found->second.session;
   FrameWriter writer;
-  writer.Text(tasks_.version()).Text(MachineToJson(machine_)).Text(GraphToBinary(graph_));
+  writer.Number(tasks_.protocol()).Text(MachineToJson(machine_)).Text(GraphToBinary(graph_));
   std::vector<int32_t> devices, priorities;
   for (const DeviceId device : placement_.device) devices.push_back(device.number());
   for (const int priority : placement_.priority) priorities.push_back(priority);

@@ -20,10 +20,10 @@ constexpr int64_t kMostLeavingNs = 2'000'000'000;
 
 }  // namespace
 
-RemoteTasks::RemoteTasks(Transport* transport, std::vector<int> servers, std::string version)
+RemoteTasks::RemoteTasks(Transport* transport, std::vector<int> servers, int64_t protocol)
     : transport_(*transport),
       servers_(std::move(servers)),
-      version_(std::move(version)),
+      protocol_(protocol),
       mailbox_(transport, servers_) {
   thread_ = StartThread("the answers of served tasks", [this] { TakeAnswers(); });
 }

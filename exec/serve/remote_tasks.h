@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/protocol.h"
 #include "exec/serve/calls.h"
 #include "exec/serve/mailbox.h"
 #include "exec/transport.h"
@@ -24,8 +25,8 @@ namespace lanescope::exec {
 // come on a thread of its own. Thread-safe; the transport must outlive it.
 class RemoteTasks {
  public:
-  // `servers`: their ranks. `version`: of this program, which has to be theirs.
-  RemoteTasks(Transport* transport, std::vector<int> servers, std::string version);
+  // `servers`: their ranks. `protocol`: of this program, which has to be theirs.
+  RemoteTasks(Transport* transport, std::vector<int> servers, int64_t protocol = kJobProtocol);
   // Tells the servers that this process asks for no more. Sessions that use it must be gone.
   ~RemoteTasks();
   RemoteTasks(const RemoteTasks&) = delete;
@@ -33,7 +34,7 @@ class RemoteTasks {
 
   Transport& transport() { return transport_; }
   const std::vector<int>& servers() const { return servers_; }
-  const std::string& version() const { return version_; }
+  int64_t protocol() const { return protocol_; }
   bool Serves(int task) const;
 
   // Called once, on the thread of the answers, with an error or with what follows in the answer.
@@ -78,7 +79,7 @@ class RemoteTasks {
 
   Transport& transport_;
   const std::vector<int> servers_;
-  const std::string version_;
+  const int64_t protocol_;
   Mailbox mailbox_;
   mutable std::mutex mutex_;  // of what follows
   std::map<int64_t, Open> open_;

@@ -242,10 +242,11 @@ class TaskServer::Impl {
   }
 
   std::string Open(int client, FrameReader arguments) {
-    const std::string_view version = arguments.Text();
-    if (version != options_.version) {
-      Throw(Code::kFailedPrecondition, "version {} of this program serves, and {} asks; use the same one",
-            options_.version, std::string(version.substr(0, 64)));
+    const int64_t protocol = arguments.Number();
+    if (protocol != options_.protocol) {
+      Throw(Code::kFailedPrecondition,
+            "the program that serves has protocol {}, and the one that asks {}; use the same version",
+            options_.protocol, protocol);
     }
     if (arguments.Text() != machine_text_) {
       Throw(Code::kFailedPrecondition, "it serves another machine than {} has; give both the same file",

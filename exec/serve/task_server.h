@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/protocol.h"
 #include "core/machine/machine.h"
 #include "exec/device_options.h"
 #include "exec/transport.h"
@@ -17,8 +18,8 @@ namespace lanescope::exec {
 struct TaskServerOptions {
   Transport* transport = nullptr;  // must outlive the server; its rank is the task
   std::vector<int> clients;        // ranks
-  std::string version;             // of this program; clients of another one are refused
   DeviceOptions devices = {};
+  int64_t protocol = kJobProtocol;  // of this program; clients of another one are refused
 };
 
 // Every client has sessions of its own here, which share devices, variables, queues and all else that has a

@@ -6,10 +6,13 @@
 #include <climits>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/clock.h"
@@ -25,6 +28,13 @@ class MessageBoard {
       : size_(size), news_(static_cast<size_t>(size), 0), handed_in_(static_cast<size_t>(size)) {}
 
   int size() const { return size_; }
+
+  // Called, one at a time, with every message that arrives: by whom, to whom, and what.
+  using Watch = std::function<void(int from, int to, int tag, std::string_view content)>;
+  void SetWatch(Watch watch) {
+    const std::lock_guard lock(mutex_);
+    watch_ = std::move(watch);
+  }
 
   uint64_t Add(bool is_send, int from, int to, int tag, void* data, int64_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -106,6 +116,10 @@ class MessageBoard {
     LANESCOPE_CHECK(other->bytes == end->bytes);
     const End &send = end->is_send ? *end : *other, &receive = end->is_send ? *other : *end;
     if (send.bytes > 0) std::memcpy(receive.data, send.data, static_cast<size_t>(send.bytes));
+    if (watch_) {
+      const std::string_view content(static_cast<const char*>(send.data), static_cast<size_t>(send.bytes));
+      watch_(send.from, send.to, send.tag, content);
+    }
     end->done = other->done = true;
     ++news_[static_cast<size_t>(end->from)];
     ++news_[static_cast<size_t>(end->to)];
@@ -119,6 +133,7 @@ class MessageBoard {
   const int size_;
   std::mutex mutex_;
   std::condition_variable all_here_, came_in_;
+  Watch watch_;
   std::vector<uint32_t> news_;  // by rank
   std::list<End> open_;
   uint64_t last_ = 0;

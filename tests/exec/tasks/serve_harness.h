@@ -17,8 +17,6 @@
 
 namespace lanescope::exec::test {
 
-inline constexpr char kVersion[] = "7.7";
-
 // /job:ps with `ps` tasks, then /job:worker with `workers`: a host and `gpus` virtual GPUs each, and links
 // that are too fast to be noticed.
 inline Machine MachineOfJobs(int ps, int workers, int gpus = 0) {
@@ -54,7 +52,7 @@ inline Machine MachineOfJobs(int ps, int workers, int gpus = 0) {
 // Those of its tasks that serve do so on threads of their own until all clients are gone.
 class ServedMachine {
  public:
-  ServedMachine(Machine machine, std::vector<int> servers, const std::string& version = kVersion)
+  ServedMachine(Machine machine, std::vector<int> servers)
       : machine_(std::move(machine)), servers_(std::move(servers)), board_(TasksOf(machine_).size()) {
     std::vector<int> clients;
     for (int task = 0; task < board_.size(); ++task) {
@@ -62,8 +60,7 @@ class ServedMachine {
       if (std::ranges::count(servers_, task) == 0) clients.push_back(task);
     }
     for (const int server : servers_) {
-      tasks_.push_back(
-          std::make_unique<TaskServer>(machine_, TaskServerOptions{transport(server), clients, version}));
+      tasks_.push_back(std::make_unique<TaskServer>(machine_, TaskServerOptions{transport(server), clients}));
       threads_.emplace_back([this, serving = tasks_.back().get()] {
         const auto error = ErrorOf([&] {
           serving->Serve([this] {
@@ -84,6 +81,7 @@ class ServedMachine {
     return transports_[static_cast<size_t>(task)].get();
   }
   const std::vector<int>& servers() const { return servers_; }
+  lanescope::test::MessageBoard& board() { return board_; }
   TaskServer& server(size_t number) { return *tasks_[number]; }
   void End() { ends_ = true; }
 
@@ -99,8 +97,8 @@ class ServedMachine {
 
 // One of the tasks that run graphs.
 struct Client {
-  Client(ServedMachine* served, int own, const std::string& version = kVersion)
-      : tasks(served->transport(own), served->servers(), version), machine(served->machine()), task(own) {}
+  Client(ServedMachine* served, int own, int64_t protocol = kJobProtocol)
+      : tasks(served->transport(own), served->servers(), protocol), machine(served->machine()), task(own) {}
 
   SessionOptions options() {
     SessionOptions options;

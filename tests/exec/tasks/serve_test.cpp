@@ -303,9 +303,9 @@ TEST(Serve, VersionsAndMachinesMustBeTheSame) {
   const Machine machine = MachineOfJobs(1, 1);
   {
     ServedMachine served(machine, {0});
-    Client client(&served, 1, "7.6");
+    Client client(&served, 1, kJobProtocol + 1);
     ClientSession session(&client, CounterGraph(0));
-    ExpectError(Code::kFailedPrecondition, {"rank 0 here", "7.7", "7.6"}, [&] { session.Do("init"); });
+    ExpectError(Code::kFailedPrecondition, {"rank 0 here", "protocol 1", "asks 2"}, [&] { session.Do("init"); });
   }
   ServedMachine served(machine, {0});
   Client client(&served, 1);
