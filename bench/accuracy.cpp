@@ -24,11 +24,11 @@
 #include "core/base/error.h"
 #include "core/machine/machine.h"
 #include "core/schedule/cost.h"
-#include "study/comparer.h"
-#include "study/placing.h"
-#include "study/recorded_run.h"
-#include "study/trace_accuracy.h"
-#include "study/workload.h"
+#include "study/compare/comparer.h"
+#include "study/measure/recorded_run.h"
+#include "study/predict/trace_accuracy.h"
+#include "study/workload/placing.h"
+#include "study/workload/workload.h"
 
 namespace lanescope::accuracy {
 namespace {

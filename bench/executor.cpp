@@ -2,7 +2,7 @@
 //
 // Every figure is the time of one command. "hand-off" alternates between the compute queues of two devices,
 // so that each command waits for the other device's driver.
-#include "exec/executor.h"
+#include "exec/run/executor.h"
 
 #include <benchmark/benchmark.h>
 
@@ -15,8 +15,8 @@
 #include "core/graph/graph_builder.h"
 #include "core/place/placement.h"
 #include "core/record/recorder.h"
-#include "exec/host_device.h"
-#include "exec/session.h"
+#include "exec/device/host_device.h"
+#include "exec/run/session.h"
 
 namespace lanescope::exec {
 namespace {

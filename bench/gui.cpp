@@ -16,7 +16,7 @@
 #include "gui/model/draw_plan.h"
 #include "gui/model/run_builder.h"
 #include "gui/model/trace_loader.h"
-#include "sims/predict.h"
+#include "sims/predict/predict.h"
 #include "tests/support/random_graph.h"
 #include "traces/record/trace_writer.h"
 #include "traces/store/sqlite.h"

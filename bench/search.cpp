@@ -5,8 +5,8 @@
 // (which draws an interval beside).
 #include <benchmark/benchmark.h>
 
-#include "sims/annealing.h"
-#include "sims/placement_evaluator.h"
+#include "sims/search/annealing.h"
+#include "sims/search/placement_evaluator.h"
 #include "tests/sims/placement_world.h"
 
 namespace lanescope {

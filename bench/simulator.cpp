@@ -2,7 +2,7 @@
 // of 12.5 GB/s, a shared backbone of 25 GB/s. "alone": copies take their time alone; "shared": max-min fair
 // links; "frozen": step times by one pass, without events. "prepare" includes reading the schedule, as the
 // first simulation of a schedule does.
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
 
 #include <benchmark/benchmark.h>
 

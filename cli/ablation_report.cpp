@@ -6,7 +6,7 @@
 #include "cli/print.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
-#include "sims/effect.h"
+#include "sims/effects/effect.h"
 
 namespace lanescope::cli {
 

@@ -14,12 +14,12 @@
 #include "core/base/units.h"
 #include "core/machine/machine.h"
 #include "core/machine/tasks.h"
-#include "sims/cost_table.h"
-#include "study/calibration.h"
-#include "study/handoff_chain.h"
-#include "study/missing_costs.h"
-#include "study/mpi.h"
-#include "study/this_machine.h"
+#include "sims/cost/cost_table.h"
+#include "study/job/mpi.h"
+#include "study/job/this_machine.h"
+#include "study/measure/handoff_chain.h"
+#include "study/predict/calibration.h"
+#include "study/predict/missing_costs.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::cli {

@@ -17,10 +17,10 @@
 #include "cli/sweep_report.h"
 #include "core/base/error.h"
 #include "core/base/units.h"
-#include "study/comparer.h"
-#include "study/comparison_json.h"
-#include "study/job.h"
-#include "study/mpi.h"
+#include "study/compare/comparer.h"
+#include "study/compare/comparison_json.h"
+#include "study/job/job.h"
+#include "study/job/mpi.h"
 
 namespace lanescope::cli {
 namespace {

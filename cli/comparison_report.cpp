@@ -11,9 +11,9 @@
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
-#include "exec/pacer.h"
-#include "study/comparison_json.h"
-#include "study/this_machine.h"
+#include "exec/messages/pacer.h"
+#include "study/compare/comparison_json.h"
+#include "study/job/this_machine.h"
 
 namespace lanescope::cli {
 namespace {

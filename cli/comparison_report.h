@@ -1,7 +1,7 @@
 // A comparison as tables.
 #pragma once
 
-#include "study/comparison.h"
+#include "study/compare/comparison.h"
 
 namespace lanescope::cli {
 

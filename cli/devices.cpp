@@ -13,10 +13,10 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/machine/tasks.h"
-#include "exec/gpu_machine.h"
-#include "exec/pacer.h"
-#include "study/measure_machine.h"
-#include "study/mpi.h"
+#include "exec/measure/gpu_machine.h"
+#include "exec/messages/pacer.h"
+#include "study/job/mpi.h"
+#include "study/measure/measure_machine.h"
 
 namespace lanescope::cli {
 namespace {

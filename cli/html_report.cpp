@@ -15,7 +15,7 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/runs/run_diff.h"
-#include "study/trace_sweep.h"
+#include "study/predict/trace_sweep.h"
 #include "traces/export/report_page.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/advice.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "study/mpi.h"
+#include "study/job/mpi.h"
 
 namespace lanescope::cli {
 namespace {

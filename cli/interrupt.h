@@ -2,7 +2,7 @@
 // signal's number.
 #pragma once
 
-#include "study/cancellation.h"
+#include "study/base/cancellation.h"
 
 namespace lanescope::cli {
 

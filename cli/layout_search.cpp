@@ -17,9 +17,9 @@
 #include "core/record/recorder.h"
 #include "sims/megatron/gpt_graph.h"
 #include "sims/megatron/layout_search.h"
-#include "study/json_text.h"
-#include "study/placing.h"
-#include "study/predictor.h"
+#include "study/base/json_text.h"
+#include "study/predict/predictor.h"
+#include "study/workload/placing.h"
 
 namespace lanescope::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/base/error.h"
-#include "study/mpi.h"
+#include "study/job/mpi.h"
 
 namespace lanescope::cli {
 namespace {

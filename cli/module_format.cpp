@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 #include "cli/print.h"
-#include "study/module_placement.h"
+#include "study/workload/module_placement.h"
 
 namespace lanescope::cli {
 

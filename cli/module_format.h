@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/machine/machine.h"
-#include "study/module_tree.h"
-#include "study/placing.h"
+#include "study/workload/module_tree.h"
+#include "study/workload/placing.h"
 
 namespace lanescope::cli {
 

@@ -6,13 +6,13 @@
 
 #include "cli/interrupt.h"
 #include "cli/print.h"
+#include "core/collective/collective_schedule.h"
 #include "core/machine/cluster_tasks.h"
-#include "core/place/collective_schedule.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
-#include "study/job.h"
-#include "study/mpi.h"
-#include "study/queue_change.h"
+#include "study/job/job.h"
+#include "study/job/mpi.h"
+#include "study/workload/queue_change.h"
 
 namespace lanescope::cli {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/machine/machine.h"
-#include "exec/device_options.h"
-#include "study/placing.h"
-#include "study/this_machine.h"
-#include "study/workload.h"
+#include "exec/device/device_options.h"
+#include "study/job/this_machine.h"
+#include "study/workload/placing.h"
+#include "study/workload/workload.h"
 
 namespace lanescope::cli {
 

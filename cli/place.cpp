@@ -18,7 +18,7 @@
 #include "core/graph/graph_io.h"
 #include "core/schedule/schedule_json.h"
 #include "core/schedule/unknown_work.h"
-#include "study/placing.h"
+#include "study/workload/placing.h"
 
 namespace lanescope::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "core/machine/machine.h"
 #include "core/place/placement_log.h"
-#include "study/placing.h"
+#include "study/workload/placing.h"
 
 namespace lanescope::cli {
 

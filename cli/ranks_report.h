@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/machine/machine.h"
-#include "exec/transport.h"
-#include "study/job.h"
+#include "exec/messages/transport.h"
+#include "study/job/job.h"
 
 namespace lanescope::cli {
 

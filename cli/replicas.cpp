@@ -23,7 +23,7 @@
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
-#include "study/ensemble.h"
+#include "study/measure/ensemble.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::cli {

@@ -5,9 +5,9 @@
 
 #include "core/machine/machine.h"
 #include "core/place/wire_format.h"
-#include "study/job.h"
-#include "study/run_settings.h"
-#include "study/workload.h"
+#include "study/job/job.h"
+#include "study/measure/run_settings.h"
+#include "study/workload/workload.h"
 
 namespace lanescope::cli {
 

@@ -6,9 +6,9 @@
 
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
-#include "sims/predict.h"
-#include "study/json_text.h"
-#include "study/prediction_json.h"
+#include "sims/predict/predict.h"
+#include "study/base/json_text.h"
+#include "study/predict/prediction_json.h"
 
 namespace lanescope::cli {
 

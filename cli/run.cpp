@@ -20,11 +20,11 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
-#include "exec/serve/remote_tasks.h"
-#include "study/job.h"
-#include "study/mpi.h"
-#include "study/recorded_run.h"
-#include "study/serving.h"
+#include "exec/calls/remote_tasks.h"
+#include "study/job/job.h"
+#include "study/job/mpi.h"
+#include "study/job/serving.h"
+#include "study/measure/recorded_run.h"
 #include "traces/report/statistics.h"
 
 namespace lanescope::cli {

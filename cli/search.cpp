@@ -1,4 +1,4 @@
-#include "sims/search.h"
+#include "sims/search/search.h"
 
 #include <fmt/ranges.h>
 
@@ -20,11 +20,11 @@
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
-#include "study/mpi.h"
-#include "study/placement_search.h"
-#include "study/placement_search_json.h"
-#include "study/predictor.h"
-#include "study/recorded_run.h"
+#include "study/compare/placement_search.h"
+#include "study/compare/placement_search_json.h"
+#include "study/job/mpi.h"
+#include "study/measure/recorded_run.h"
+#include "study/predict/predictor.h"
 
 namespace lanescope::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include "cli/print.h"
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
-#include "exec/joined_gpus.h"
+#include "exec/messages/joined_gpus.h"
 #include "exec/serve/task_server.h"
-#include "study/mpi.h"
-#include "study/serving.h"
+#include "study/job/mpi.h"
+#include "study/job/serving.h"
 
 namespace lanescope::cli {
 namespace {

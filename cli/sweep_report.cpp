@@ -10,7 +10,7 @@
 #include "core/base/file.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
-#include "sims/plot_svg.h"
+#include "sims/predict/plot_svg.h"
 
 namespace lanescope::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "core/machine/machine.h"
-#include "sims/sweep.h"
+#include "sims/predict/sweep.h"
 
 namespace lanescope::cli {
 

@@ -10,7 +10,7 @@
 #include "cli/print.h"
 #include "cli/progress.h"
 #include "core/base/error.h"
-#include "study/temporary_folder.h"
+#include "study/base/temporary_folder.h"
 
 namespace lanescope::cli {
 namespace {

@@ -1,7 +1,7 @@
 // What a comparison says of formats between tasks.
 #pragma once
 
-#include "study/comparison.h"
+#include "study/compare/comparison.h"
 
 namespace lanescope::cli {
 

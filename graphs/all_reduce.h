@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/place/collective_schedule.h"
+#include "core/collective/collective_schedule.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {
@@ -19,7 +19,7 @@ struct AllReduceOptions {
   bool mean = false;  // of the tensors, not their sum
   std::string_view name = "AllReduce";
   // One NcclAllReduce node a device, as TensorFlow has it, in place of copies and sums; those it becomes
-  // where it is run or simulated (InlineFunctions in core/place/functions.h). By kNccl it always is.
+  // where it is run or simulated (InlineFunctions in core/expand/functions.h). By kNccl it always is.
   bool as_op = false;
 };
 

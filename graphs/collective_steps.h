@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/place/collective_schedule.h"
+#include "core/collective/collective_schedule.h"
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/scope.h"
 

@@ -17,7 +17,7 @@ struct CollectiveOptions {
   bool mean = false;           // of the tensors, not their sum; of reduce-scatters
   std::string_view name = {};  // empty: "AllGather", "ReduceScatter", "Broadcast"
   // TensorFlow's Collective* nodes, one a device, in place of copies; those they become where they are run or
-  // simulated (InlineFunctions in core/place/functions.h). They have no gradients, as in TensorFlow.
+  // simulated (InlineFunctions in core/expand/functions.h). They have no gradients, as in TensorFlow.
   bool as_op = false;
 };
 

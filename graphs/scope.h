@@ -24,10 +24,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/expand/function_body.h"
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
 #include "core/inputs/run_spec.h"
-#include "core/place/function_body.h"
 #include "graphs/device_spec.h"
 #include "graphs/input.h"
 #include "graphs/variable.h"
@@ -115,7 +115,7 @@ class Scope {
   // Puts another node in a node's place: the same with other attributes, more inputs or more outputs. What is
   // known of its outputs stays. For gradients, which ask their op for what it computes on the way.
   void Replace(NodeId id, Node node);
-  // Adds a function to the graph's library (core/place/function_body.h).
+  // Adds a function to the graph's library (core/expand/function_body.h).
   AttrValue AddFunction(const FunctionBody& body, const std::string& name);
   void AddFunctions(const Graph& from);
 

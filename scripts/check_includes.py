@@ -13,7 +13,7 @@ FOLDERS = ("core", "graphs", "exec", "sims", "traces", "profiler", "study", "gui
            "samples")
 ANYTHING = frozenset(FOLDERS)
 
-# A folder of exec with such a file is a backend (exec/backend.h): only itself and its tests include it.
+# A folder of exec with such a file is a backend (exec/device/backends.h): only itself and its tests include it.
 BACKEND_MARK = "backend.cpp"
 
 # Which folders a folder may include beside itself.
@@ -46,11 +46,46 @@ ROOMS = {
         "graph": frozenset({"base"}),
         "machine": frozenset({"base"}),
         "place": frozenset({"base", "graph", "machine"}),
-        "schedule": frozenset({"base", "graph", "machine", "place"}),
-        "inputs": frozenset({"base", "graph", "machine", "place", "schedule"}),
-        "strategies": frozenset({"base", "graph", "machine", "place", "schedule", "inputs"}),
-        "record": frozenset({"base", "graph", "machine", "place", "schedule"}),
-        "runs": frozenset({"base", "graph", "machine", "place", "schedule", "record"}),
+        "collective": frozenset({"base", "graph", "machine", "place"}),
+        "expand": frozenset({"base", "graph", "machine", "place", "collective"}),
+        "schedule": frozenset({"base", "graph", "machine", "place", "collective"}),
+        "inputs": frozenset({"base", "graph", "machine", "place", "collective", "expand", "schedule"}),
+        "strategies": frozenset({"base", "graph", "machine", "place", "collective", "expand", "schedule", "inputs"}),
+        "record": frozenset({"base", "graph", "machine", "place", "collective", "schedule"}),
+        "runs": frozenset({"base", "graph", "machine", "place", "collective", "schedule", "record"}),
+    },
+    "exec": {
+        "functors": frozenset(),
+        "loops": frozenset({"functors"}),
+        "resources": frozenset({"functors"}),
+        "readers": frozenset(),
+        "device": frozenset({"functors", "resources"}),
+        "kernels": frozenset({"functors", "loops", "resources", "readers", "device"}),
+        "stream": frozenset({"functors", "resources", "device"}),
+        "messages": frozenset({"functors", "resources", "device"}),
+        "measure": frozenset({"functors", "loops", "resources", "readers", "device", "kernels", "messages"}),
+        "calls": frozenset({"functors", "resources", "device", "messages"}),
+        "run": frozenset({"functors", "loops", "resources", "readers", "device", "kernels", "stream", "messages", "calls"}),
+        "serve": frozenset({"functors", "loops", "resources", "readers", "device", "kernels", "stream", "messages", "calls",
+                            "run"}),
+    },
+    "sims": {
+        "time": frozenset(),
+        "cost": frozenset({"time"}),
+        "engine": frozenset({"time", "cost"}),
+        "fit": frozenset({"time", "cost"}),
+        "predict": frozenset({"time", "cost", "engine", "fit"}),
+        "effects": frozenset({"time", "cost", "engine", "fit", "predict"}),
+        "search": frozenset({"time", "cost", "engine", "fit", "predict"}),
+        "megatron": frozenset(),
+    },
+    "study": {
+        "base": frozenset(),
+        "workload": frozenset({"base"}),
+        "job": frozenset({"base", "workload"}),
+        "measure": frozenset({"base", "workload", "job"}),
+        "predict": frozenset({"base", "workload", "job", "measure"}),
+        "compare": frozenset({"base", "workload", "job", "measure", "predict"}),
     },
     "traces": {
         "store": frozenset(),
@@ -70,8 +105,11 @@ ROOMS = {
     },
 }
 
-# Libraries of their own in another one's folder, installed as that is.
-OWN_LIBRARIES = ("exec/resources/", "exec/readers/")
+# What a backend may include of exec beside itself; its folder is one more room there.
+BACKEND_MAY_INCLUDE = frozenset({"functors", "loops", "resources", "readers", "device", "kernels"})
+# Rooms whose headers are not installed, whatever they say of themselves; nor are those of backends.
+INTERNAL_ROOMS = frozenset({"exec/functors", "exec/loops", "exec/kernels", "exec/calls", "exec/serve", "sims/time",
+                            "sims/megatron"})
 
 CUDA_SOURCE = re.compile(r"(\.cuh?$)|(^(tests/)?profiler/cupti\w*\.(h|cpp)$)")
 
@@ -120,11 +158,19 @@ def room_of(path):
     return rest[0] if folder in ROOMS and len(rest) > 1 else None
 
 
+def rooms_of(folder, backends):
+    """The rooms of a folder, backends among them, each with those that it may include."""
+    own = {backend.split("/")[1]: BACKEND_MAY_INCLUDE for backend in backends if backend.startswith(f"{folder}/")}
+    return ROOMS[folder] | own
+
+
 def is_public(path, private):
     """The headers that are installed: those directly in a library's folder or in one of its rooms, less the private ones."""
     folder, *rest = path.split("/")
-    in_place = len(rest) == (2 if folder in ROOMS else 1) or path.startswith(OWN_LIBRARIES)
-    return folder in MAY_INCLUDE["samples"] and in_place and path.endswith(".h") and path not in private
+    room = room_of(path)
+    in_place = len(rest) == (2 if folder in ROOMS else 1)
+    known = folder not in ROOMS or (room in ROOMS[folder] and f"{folder}/{room}" not in INTERNAL_ROOMS)
+    return folder in MAY_INCLUDE["samples"] and in_place and known and path.endswith(".h") and path not in private
 
 
 def check_folder(path, header):
@@ -137,12 +183,12 @@ def check_folder(path, header):
         yield f"{source}/ may not include {target}/ ({header})"
 
 
-def check_room(path, header):
-    """The rule of rooms, between files of one folder that has some."""
+def check_room(path, header, backends):
+    """The rule of rooms, between files of one folder that has some. Who may include backends, their own rule says."""
     folder, source, target = path.split("/")[0], room_of(path), room_of(header)
-    if source is None or target is None or not header.startswith(f"{folder}/"):
+    if source is None or target is None or not header.startswith(f"{folder}/") or header.startswith(tuple(backends)):
         return
-    if target not in ROOMS[folder].get(source, frozenset()) | {source}:
+    if target not in rooms_of(folder, backends).get(source, frozenset()) | {source}:
         yield f"{folder}/{source}/ may not include {folder}/{target}/ ({header})"
 
 
@@ -150,7 +196,7 @@ def check_backends(path, header, backends):
     """Nobody knows a vendor but its backend and that one's tests."""
     for backend in backends:
         if header.startswith(backend) and not path.startswith((backend, "tests/")):
-            yield f"only {backend} and its tests may include {header}; go by exec/backend.h and exec/stream_device.h"
+            yield f"only {backend} and its tests may include {header}; go by exec/device/backends.h and exec/device/stream_device.h"
 
 
 def check_third_party(path, header):
@@ -186,7 +232,7 @@ def check_file(path, text, private, backends):
         messages = []
         if is_project_header:
             messages += check_folder(path, header)
-            messages += check_room(path, header)
+            messages += check_room(path, header, backends)
             messages += check_backends(path, header, backends)
         else:
             messages += check_third_party(path, header)
@@ -211,8 +257,8 @@ def check_tree(root):
                     violations.append(f"{path}: {folder}/ consists of rooms; move the file into one of them")
                 violations += check_file(path, file.read_text(encoding="utf-8"), private, backends)
     violations += [f"{folder}/{room.name}/ is not among the rooms of {folder}; say in scripts/check_includes.py what it may include"
-                   for folder, rooms in ROOMS.items() for room in sorted((root / folder).glob("*"))
-                   if room.is_dir() and room.name not in rooms]
+                   for folder in ROOMS for room in sorted((root / folder).glob("*"))
+                   if room.is_dir() and room.name not in rooms_of(folder, backends)]
     return violations, files
 
 

@@ -11,7 +11,7 @@
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
-#include "sims/effect.h"
+#include "sims/effects/effect.h"
 
 namespace lanescope::accuracy {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "study/trace_accuracy.h"
+#include "study/predict/trace_accuracy.h"
 
 namespace lanescope::accuracy {
 

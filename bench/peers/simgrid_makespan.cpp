@@ -12,7 +12,7 @@
 #include <simgrid/s4u.hpp>
 #include <vector>
 
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace {

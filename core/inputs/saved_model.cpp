@@ -9,13 +9,13 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/expand/functions.h"
 #include "core/graph/graph_proto.h"
 #include "core/graph/raised_loops.h"
 #include "core/graph/tensor_proto.h"
 #include "core/graph/validate.h"
 #include "core/inputs/default_feed.h"
 #include "core/inputs/tensor_bundle.h"
-#include "core/place/functions.h"
 #include "lanescope_saved_model.pb.h"
 
 namespace lanescope {

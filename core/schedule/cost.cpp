@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/collective/joint_launch.h"
 #include "core/machine/collective.h"
-#include "core/place/joint_launch.h"
 
 namespace lanescope {
 namespace {

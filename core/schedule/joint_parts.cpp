@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/place/joint_launch.h"
+#include "core/collective/joint_launch.h"
 
 namespace lanescope {
 

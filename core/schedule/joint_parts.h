@@ -1,4 +1,4 @@
-// The joint launches of a schedule (core/place/joint_launch.h), each with its parts by rank.
+// The joint launches of a schedule (core/collective/joint_launch.h), each with its parts by rank.
 #pragma once
 
 #include <vector>

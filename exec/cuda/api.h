@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "exec/stream_device.h"
+#include "exec/device/stream_device.h"
 
 namespace lanescope::exec::cuda {
 

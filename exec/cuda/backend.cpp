@@ -1,12 +1,11 @@
 // GPUs as CUDA shows them, as a backend of exec.
-#include "exec/backend.h"
-
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "exec/cuda/cuda_device.h"
 #include "exec/cuda/cuda_module.h"
 #include "exec/cuda/detect_gpus.h"
+#include "exec/device/backends.h"
 
 namespace lanescope::exec::cuda {
 namespace {

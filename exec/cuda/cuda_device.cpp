@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
-#include "exec/thread_team.h"
+#include "exec/device/thread_team.h"
 
 namespace lanescope::exec::cuda {
 PartitionSet::~PartitionSet() {

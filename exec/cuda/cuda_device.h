@@ -10,9 +10,9 @@
 #include "exec/cuda/cuda_module.h"
 #include "exec/cuda/nccl.h"
 #include "exec/cuda/nccl_peers.h"
-#include "exec/device_options.h"
-#include "exec/memory_pool.h"
-#include "exec/stream_device.h"
+#include "exec/device/device_options.h"
+#include "exec/device/memory_pool.h"
+#include "exec/device/stream_device.h"
 
 namespace lanescope::exec::cuda {
 

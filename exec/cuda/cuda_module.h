@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec::cuda {
 

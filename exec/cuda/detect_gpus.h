@@ -6,7 +6,7 @@
 
 #include "core/machine/machine.h"
 #include "exec/cuda/api.h"
-#include "exec/gpu_memory.h"
+#include "exec/device/gpu_memory.h"
 
 namespace lanescope::exec::cuda {
 

@@ -25,7 +25,7 @@
 #include <typeindex>
 #include <unordered_map>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 struct cublasContext;  // cublasHandle_t is a pointer to it; only files with products include <cublas_v2.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "exec/cuda/nccl_library.h"
-#include "exec/joint_driver.h"
+#include "exec/device/joint_driver.h"
 
 namespace lanescope::exec::cuda {
 

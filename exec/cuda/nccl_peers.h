@@ -6,8 +6,8 @@
 
 #include "exec/cuda/api.h"
 #include "exec/cuda/nccl_library.h"
-#include "exec/joint_driver.h"
-#include "exec/peer_channel.h"
+#include "exec/device/joint_driver.h"
+#include "exec/device/peer_channel.h"
 
 namespace lanescope::exec::cuda {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 
 namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 
 namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "core/graph/graph.h"
-#include "exec/kernel.h"
-#include "exec/philox.h"
+#include "exec/device/kernel.h"
+#include "exec/functors/philox.h"
 
 namespace lanescope::exec {
 

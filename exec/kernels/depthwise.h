@@ -1,7 +1,7 @@
 // The linear family's files for depthwise convolution, Einsum, Qr and triangular matrices.
 #pragma once
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

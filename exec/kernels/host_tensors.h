@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/graph/tensor.h"
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

@@ -1,7 +1,7 @@
 // Parts of RegisterLinearKernels.
 #pragma once
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

@@ -6,7 +6,7 @@
 #include <shared_mutex>
 #include <vector>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/kernels/hash.h"
 
 namespace lanescope::exec {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/graph/shape.h"
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 
 namespace lanescope::exec {
 

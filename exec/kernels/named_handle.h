@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/resources/resource_manager.h"
 #include "exec/resources/resource_name.h"
 

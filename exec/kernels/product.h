@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/loops/loops.h"
 
 namespace lanescope::exec {

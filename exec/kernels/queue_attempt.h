@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/resources/queue.h"
 
 namespace lanescope::exec {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/resources/queue.h"
 
 namespace lanescope::exec {

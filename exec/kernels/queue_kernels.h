@@ -1,7 +1,7 @@
 // The files of queues and what fills them; KernelRegistry::Host calls them.
 #pragma once
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

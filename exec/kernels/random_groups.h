@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "exec/philox.h"
+#include "exec/functors/philox.h"
 
 namespace lanescope::exec {
 

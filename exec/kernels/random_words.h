@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "exec/philox.h"
+#include "exec/functors/philox.h"
 
 namespace lanescope::exec {
 

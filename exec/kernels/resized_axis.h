@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 
 namespace lanescope::exec {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <mutex>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/readers/reader.h"
 
 namespace lanescope::exec {

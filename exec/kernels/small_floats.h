@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

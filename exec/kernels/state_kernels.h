@@ -1,7 +1,7 @@
 // The files of the state family; RegisterStateKernels calls them.
 #pragma once
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

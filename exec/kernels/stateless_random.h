@@ -1,8 +1,8 @@
 // The random family's file for streams that follow from a seed.
 #pragma once
 
-#include "exec/kernel.h"
-#include "exec/philox.h"
+#include "exec/device/kernel.h"
+#include "exec/functors/philox.h"
 
 namespace lanescope::exec {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

@@ -10,7 +10,7 @@
 
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/shape_rules.h"
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/loops/loops.h"
 
 namespace lanescope::exec {

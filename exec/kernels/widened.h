@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 

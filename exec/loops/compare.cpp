@@ -1,4 +1,4 @@
-#include "exec/functors/element_wise_list.h"
+#include "exec/loops/element_wise_list.h"
 #include "exec/loops/fill.h"
 #include "exec/loops/pairwise.h"
 

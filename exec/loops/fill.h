@@ -2,7 +2,7 @@
 // table.
 #pragma once
 
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 #include "exec/loops/loops.h"
 
 #define LANESCOPE_DECLARE_FILLS       \

@@ -1,7 +1,7 @@
 // The loop of two operands that advance or stay: rows of runs (Operand), specialised by what the run does.
 #pragma once
 
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 #include "exec/loops/loops.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {

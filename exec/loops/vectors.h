@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 

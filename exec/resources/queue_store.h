@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "exec/philox.h"
+#include "exec/functors/philox.h"
 #include "exec/resources/queue_spec.h"
 #include "exec/resources/queue_tuples.h"
 

@@ -16,7 +16,7 @@
 #include "core/place/placement.h"
 #include "core/record/event.h"
 #include "core/record/recorder.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 
 namespace lanescope::exec {
 

@@ -12,10 +12,10 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
-#include "exec/patient_wait.h"
-#include "exec/serve/call_threads.h"
-#include "exec/serve/calls.h"
-#include "exec/serve/mailbox.h"
+#include "exec/calls/call_threads.h"
+#include "exec/calls/calls.h"
+#include "exec/calls/mailbox.h"
+#include "exec/messages/patient_wait.h"
 #include "exec/serve/served_session.h"
 
 namespace lanescope::exec {

@@ -1,4 +1,4 @@
-// A process whose devices others use (exec/serve/remote_tasks.h): parameter servers, and whatever else a
+// A process whose devices others use (exec/calls/remote_tasks.h): parameter servers, and whatever else a
 // graph places there.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 #include "core/base/protocol.h"
 #include "core/machine/machine.h"
-#include "exec/device_options.h"
-#include "exec/transport.h"
+#include "exec/device/device_options.h"
+#include "exec/messages/transport.h"
 
 namespace lanescope::exec {
 

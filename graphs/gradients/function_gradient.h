@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/place/function_body.h"
+#include "core/expand/function_body.h"
 #include "graphs/gradients/registry.h"
 
 namespace lanescope::graphs {

@@ -10,7 +10,7 @@
 #include "gui/document/replay_editor.h"
 #include "gui/model/timeline_data.h"
 #include "gui/model/trace_loader.h"
-#include "study/run_settings.h"
+#include "study/measure/run_settings.h"
 
 namespace lanescope::gui {
 

@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/thread.h"
-#include "study/recorded_prediction.h"
-#include "study/recorded_run.h"
+#include "study/measure/recorded_run.h"
+#include "study/predict/recorded_prediction.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::gui {

@@ -10,7 +10,7 @@
 
 #include "gui/document/document.h"
 #include "gui/document/document_whatif.h"
-#include "study/cancellation.h"
+#include "study/base/cancellation.h"
 
 namespace lanescope::gui {
 

@@ -10,7 +10,7 @@
 #include "gui/document/changes_text.h"
 #include "gui/document/find_graph.h"
 #include "gui/model/run_builder.h"
-#include "study/calibration.h"
+#include "study/predict/calibration.h"
 #include "traces/read/trace_reader.h"
 
 namespace lanescope::gui {

@@ -11,9 +11,9 @@
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
 #include "gui/model/run_data.h"
-#include "study/placing.h"
-#include "study/predictor.h"
-#include "study/workload.h"
+#include "study/predict/predictor.h"
+#include "study/workload/placing.h"
+#include "study/workload/workload.h"
 
 namespace lanescope::gui {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "study/temporary_folder.h"
+#include "study/base/temporary_folder.h"
 
 namespace lanescope::gui {
 

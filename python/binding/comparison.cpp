@@ -10,10 +10,10 @@
 
 #include "python/binding/handles.h"
 #include "python/binding/interruption.h"
-#include "study/comparer.h"
-#include "study/comparison_json.h"
-#include "study/json_text.h"
-#include "study/prediction_json.h"
+#include "study/base/json_text.h"
+#include "study/compare/comparer.h"
+#include "study/compare/comparison_json.h"
+#include "study/predict/prediction_json.h"
 
 namespace lanescope::python {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/inputs/run_spec.h"
 #include "python/binding/handles.h"
 #include "python/binding/tensors.h"
-#include "sims/cost_table.h"
+#include "sims/cost/cost_table.h"
 
 namespace lanescope::python {
 

@@ -7,9 +7,9 @@
 
 #include "core/machine/machine.h"
 #include "python/binding/binding.h"
-#include "study/placing.h"
-#include "study/predictor.h"
-#include "study/workload.h"
+#include "study/predict/predictor.h"
+#include "study/workload/placing.h"
+#include "study/workload/workload.h"
 
 namespace lanescope::python {
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "python/binding/binding.h"
-#include "study/cancellation.h"
+#include "study/base/cancellation.h"
 
 namespace lanescope::python {
 

@@ -9,7 +9,7 @@
 
 #include "core/machine/cluster_tasks.h"
 #include "python/binding/binding.h"
-#include "study/this_machine.h"
+#include "study/job/this_machine.h"
 
 namespace lanescope::python {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <tuple>
 
-#include "study/module_placement.h"
+#include "study/workload/module_placement.h"
 
 namespace lanescope::python {
 namespace {

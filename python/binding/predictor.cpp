@@ -14,12 +14,12 @@
 #include "core/base/clock.h"
 #include "python/binding/handles.h"
 #include "python/binding/interruption.h"
-#include "study/json_text.h"
-#include "study/machine_change.h"
-#include "study/placement_search.h"
-#include "study/placement_search_json.h"
-#include "study/prediction_json.h"
-#include "study/recorded_prediction.h"
+#include "study/base/json_text.h"
+#include "study/compare/placement_search.h"
+#include "study/compare/placement_search_json.h"
+#include "study/predict/prediction_json.h"
+#include "study/predict/recorded_prediction.h"
+#include "study/workload/machine_change.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::python {

@@ -15,7 +15,7 @@
 #include "python/binding/handles.h"
 #include "python/binding/interruption.h"
 #include "python/binding/tensors.h"
-#include "study/recorded_run.h"
+#include "study/measure/recorded_run.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::python {

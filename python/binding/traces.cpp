@@ -8,7 +8,7 @@
 
 #include "python/binding/binding.h"
 #include "python/binding/interruption.h"
-#include "study/calibration.h"
+#include "study/predict/calibration.h"
 #include "traces/export/timeline_svg.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/summary.h"

@@ -15,7 +15,7 @@
 #include "core/schedule/cost.h"
 #include "core/schedule/schedule.h"
 #include "core/strategies/strategy.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "core/machine/machine.h"
 #include "core/place/placement_log.h"
 #include "core/place/placer.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "graphs/scope.h"
 
 namespace samples {

@@ -6,9 +6,9 @@
 #include "core/base/error.h"
 #include "core/machine/machine.h"
 #include "core/strategies/strategy.h"
-#include "study/placing.h"
-#include "study/predictor.h"
-#include "study/workload.h"
+#include "study/predict/predictor.h"
+#include "study/workload/placing.h"
+#include "study/workload/workload.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "sims/effect.h"
+#include "sims/effects/effect.h"
 
 namespace lanescope::sims {
 

@@ -1,5 +1,5 @@
 // GPUs: streams that a driver feeds ahead of time, and logical devices that share one chip.
-#include "sims/effect.h"
+#include "sims/effects/effect.h"
 
 namespace lanescope::sims {
 namespace {

@@ -1,5 +1,5 @@
 // Devices that are made of host threads: drivers that sleep and wake, cores that all share.
-#include "sims/effect.h"
+#include "sims/effects/effect.h"
 
 namespace lanescope::sims {
 namespace {

@@ -1,5 +1,5 @@
 // Links between devices.
-#include "sims/effect.h"
+#include "sims/effects/effect.h"
 
 namespace lanescope::sims {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/machine/machine.h"
-#include "sims/cost_table.h"
+#include "sims/cost/cost_table.h"
 #include "tests/cli/program.h"
 #include "tests/support/paths.h"
 

@@ -1,8 +1,8 @@
 // An assertion on one side of a branch that data decide says what it has to say where that side is taken.
 #include <gtest/gtest.h>
 
+#include "core/expand/functions.h"
 #include "core/graph/graph_io.h"
-#include "core/place/functions.h"
 #include "tests/exec/session_harness.h"
 
 namespace lanescope::exec::test {

@@ -1,4 +1,4 @@
-#include "exec/core_speeds.h"
+#include "exec/measure/core_speeds.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

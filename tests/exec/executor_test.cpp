@@ -1,5 +1,5 @@
 // The executor against the reference interpreter, and what ends a step early.
-#include "exec/executor.h"
+#include "exec/run/executor.h"
 
 #include <chrono>
 #include <mutex>

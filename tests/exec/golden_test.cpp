@@ -5,10 +5,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/expand/functions.h"
 #include "core/graph/graph_io.h"
-#include "core/place/functions.h"
 #include "core/place/placer.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "tests/exec/golden_cases.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/exec/session_harness.h"

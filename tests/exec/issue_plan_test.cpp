@@ -1,4 +1,4 @@
-#include "exec/issue_plan.h"
+#include "exec/stream/issue_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "core/graph/op.h"
 #include "core/place/kernel_table.h"
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
 #include "core/graph/tensor.h"
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec::test {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/graph/op.h"
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 
 namespace lanescope::exec::test {
 

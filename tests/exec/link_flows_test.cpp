@@ -1,5 +1,5 @@
 // Times are given, nothing is measured.
-#include "exec/link_flows.h"
+#include "exec/messages/link_flows.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/expand/functions.h"
 #include "core/graph/graph_io.h"
-#include "core/place/functions.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/paths.h"
 

@@ -1,5 +1,5 @@
 // Measured figures are checked for sense, not for size.
-#include "exec/measure.h"
+#include "exec/measure/measure.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "exec/memory_pool.h"
+#include "exec/device/memory_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Durations are tested from below only: a busy machine may always be slower.
-#include "exec/pacer.h"
+#include "exec/messages/pacer.h"
 
 #include <gtest/gtest.h>
 

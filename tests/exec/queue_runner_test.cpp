@@ -1,5 +1,5 @@
 // Threads that end together, and those that fill queues.
-#include "exec/queue_runner.h"
+#include "exec/run/queue_runner.h"
 
 #include <gmock/gmock.h>
 

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "core/record/input_log.h"
-#include "exec/queue_runner.h"
 #include "exec/resources/queue.h"
+#include "exec/run/queue_runner.h"
 #include "tests/exec/pipeline_harness.h"
 
 namespace lanescope::exec::test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "exec/philox.h"
+#include "exec/functors/philox.h"
 #include "tests/exec/kernel_harness.h"
 #include "tests/exec/tensor_values.h"
 

@@ -11,7 +11,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
 #include "core/graph/tensor.h"
-#include "exec/kernel.h"
+#include "exec/device/kernel.h"
 #include "exec/resources/resource_manager.h"
 
 namespace lanescope::exec::test {

@@ -12,7 +12,7 @@
 #include "core/inputs/run_spec.h"
 #include "core/schedule/cost.h"
 #include "core/strategies/strategy.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/paths.h"
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/file.h"
-#include "core/place/functions.h"
+#include "core/expand/functions.h"
 #include "core/place/placer.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/paths.h"

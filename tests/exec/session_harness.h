@@ -13,7 +13,7 @@
 #include "core/graph/tensor.h"
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 
 namespace lanescope::exec::test {
 

@@ -1,5 +1,5 @@
 // What a session promises its caller: names, feeds, variables, memory, errors that leave it usable.
-#include "exec/session.h"
+#include "exec/run/session.h"
 
 #include "tests/exec/session_harness.h"
 #include "tests/support/thread_starts.h"

@@ -4,9 +4,9 @@
 #include <mutex>
 
 #include "core/schedule/dispatch.h"
-#include "exec/executor.h"
-#include "exec/host_device.h"
+#include "exec/device/host_device.h"
 #include "exec/kernels/lookup_table.h"
+#include "exec/run/executor.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/random_graph.h"
 

@@ -11,8 +11,8 @@
 #include "core/base/thread.h"
 #include "core/base/units.h"
 #include "core/record/recorder.h"
-#include "exec/memory_pool.h"
-#include "exec/thread_team.h"
+#include "exec/device/memory_pool.h"
+#include "exec/device/thread_team.h"
 #include "tests/exec/later_kernel.h"
 
 namespace lanescope::exec::test {

@@ -7,8 +7,8 @@
 #include <map>
 #include <mutex>
 
-#include "exec/backend.h"
-#include "exec/stream_device.h"
+#include "exec/device/backends.h"
+#include "exec/device/stream_device.h"
 
 namespace lanescope::exec::test {
 

@@ -1,5 +1,5 @@
-// The executor on a backend that nothing in exec knows: the contract of exec/stream_device.h is all they
-// share.
+// The executor on a backend that nothing in exec knows: the contract of exec/device/stream_device.h is all
+// they share.
 #include "tests/exec/stream_threads.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "exec/gpu_machine.h"
+#include "exec/measure/gpu_machine.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/exec/sample_run.h"
 #include "tests/support/random_graph.h"

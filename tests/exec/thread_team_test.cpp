@@ -1,4 +1,4 @@
-#include "exec/thread_team.h"
+#include "exec/device/thread_team.h"
 
 #include <gtest/gtest.h>
 

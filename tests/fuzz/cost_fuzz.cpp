@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "sims/cost_model.h"
-#include "sims/cost_table.h"
-#include "sims/predict.h"
+#include "sims/cost/cost_model.h"
+#include "sims/cost/cost_table.h"
+#include "sims/predict/predict.h"
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/two_device_step.h"
 

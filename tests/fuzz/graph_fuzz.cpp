@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "core/expand/functions.h"
 #include "core/graph/graph_io.h"
 #include "core/inputs/run_spec.h"
-#include "core/place/functions.h"
 #include "tests/fuzz/hostile.h"
 
 namespace lanescope {

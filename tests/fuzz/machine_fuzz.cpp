@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "sims/predict.h"
+#include "sims/predict/predict.h"
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/two_device_step.h"
 

@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <map>
 
+#include "core/expand/functions.h"
 #include "core/graph/op.h"
 #include "core/machine/cluster_tasks.h"
 #include "core/machine/machine.h"
 #include "core/machine/tasks.h"
-#include "core/place/functions.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
 #include "graphs/gradients.h"

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/expand/functions.h"
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
-#include "core/place/functions.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
 #include "graphs/gradients.h"

@@ -10,7 +10,7 @@
 
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
-#include "exec/queue_runner.h"
+#include "exec/run/queue_runner.h"
 #include "graphs/scope.h"
 
 namespace lanescope::graphs {

@@ -9,8 +9,8 @@
 #include <map>
 #include <set>
 
+#include "core/expand/functions.h"
 #include "core/graph/graph_io.h"
-#include "core/place/functions.h"
 #include "graphs/gradients.h"
 #include "graphs/ops.h"
 #include "tests/core/base/expect_error.h"

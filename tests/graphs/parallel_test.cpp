@@ -11,7 +11,7 @@
 #include "core/machine/machine.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "graphs/mirrored.h"
 #include "graphs/ops.h"
 #include "tests/core/base/expect_error.h"

@@ -9,7 +9,7 @@
 #include "core/machine/machine.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "samples/cpp/cifar10_model.h"
 #include "samples/cpp/deepconn_model.h"
 #include "samples/cpp/polynomial_model.h"

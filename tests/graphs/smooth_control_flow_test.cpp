@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/expand/functions.h"
 #include "core/graph/graph_io.h"
-#include "core/place/functions.h"
 #include "graphs/gradients.h"
 #include "graphs/ops.h"
 #include "tests/graphs/differences.h"

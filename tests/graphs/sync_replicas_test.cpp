@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "core/base/error.h"
-#include "exec/device_set.h"
-#include "exec/session.h"
+#include "exec/device/device_set.h"
+#include "exec/run/session.h"
 #include "graphs/ops.h"
 #include "graphs/replica_devices.h"
 #include "tests/graphs/nodes.h"

@@ -30,7 +30,8 @@ class FolderRules(unittest.TestCase):
         allowed = {"core": "", "exec": "core", "sims": "core", "traces": "core", "profiler": "core traces",
                    "study": "core exec sims traces profiler", "gui": "core traces",
                    "cli": "core exec sims traces profiler study gui"}
-        room = {"core": "core/base", "traces": "traces/store", "gui": "gui/model"}
+        room = {"core": "core/base", "exec": "exec/device", "sims": "sims/time", "study": "study/base", "traces": "traces/store",
+                "gui": "gui/model"}
         for source in libraries:
             for target in libraries:
                 legal = target == source or target in allowed[source].split()
@@ -38,13 +39,13 @@ class FolderRules(unittest.TestCase):
                 self.assertEqual(len(found), 0 if legal else 1, f"{source} includes {target}: {found}")
 
     def test_only_the_document_of_the_gui_reaches_studies_and_nothing_below(self):
-        self.assertEqual(one("gui/document/document_edit.cpp", '#include "study/predictor.h"'), [])
-        self.assertEqual(len(one("gui/model/timeline.cpp", '#include "study/predictor.h"')), 1)
-        for engine in ("exec/session.h", "sims/predict.h", "profiler/capture_session.h"):
+        self.assertEqual(one("gui/document/document_edit.cpp", '#include "study/predict/predictor.h"'), [])
+        self.assertEqual(len(one("gui/model/timeline.cpp", '#include "study/predict/predictor.h"')), 1)
+        for engine in ("exec/run/session.h", "sims/predict/predict.h", "profiler/capture_session.h"):
             self.assertEqual(len(one("gui/document/document.cpp", f'#include "{engine}"')), 1)
 
     def test_the_message_names_file_and_line(self):
-        self.assertRegex(one("sims/a.cpp", '#include "exec/b.h"')[0], r"^sims/a\.cpp:2: .*exec/b\.h")
+        self.assertRegex(one("sims/time/a.cpp", '#include "exec/run/b.h"')[0], r"^sims/time/a\.cpp:2: .*exec/run/b\.h")
 
     def test_project_headers_are_named_from_the_root(self):
         self.assertEqual(len(one("core/base/a.cpp", '#include "graph.h"')), 1)
@@ -56,7 +57,7 @@ class FolderRules(unittest.TestCase):
 
 class BackendRules(unittest.TestCase):
     def test_a_backend_is_included_by_itself_and_its_tests_alone(self):
-        for path, legal in (("exec/session.cpp", False), ("exec/device.cpp", False), ("exec/kernels/a.cpp", False),
+        for path, legal in (("exec/run/session.cpp", False), ("exec/device/device.cpp", False), ("exec/kernels/a.cpp", False),
                             ("cli/devices.cpp", False), ("bench/a.cpp", False), ("exec/newchip/a.cpp", True),
                             ("exec/newchip/module/a.cu", True), ("tests/exec/newchip/a_test.cpp", True)):
             found = violations({"exec/newchip/backend.cpp": "", path: '#include "exec/newchip/device.h"\n'})
@@ -67,7 +68,7 @@ class BackendRules(unittest.TestCase):
         self.assertEqual(len(violations(tree)), 1)
 
     def test_a_folder_without_the_mark_is_no_backend(self):
-        self.assertEqual(one("exec/session.cpp", '#include "exec/kernels/blas.h"'), [])
+        self.assertEqual(one("exec/run/session.cpp", '#include "exec/kernels/blas.h"'), [])
 
     def test_the_backend_of_this_tree_is_known(self):
         self.assertTrue((ROOT / "exec" / "cuda" / check_includes.BACKEND_MARK).is_file())
@@ -80,31 +81,31 @@ class ThirdPartyRules(unittest.TestCase):
         self.assertEqual(len(one(wrong, line)), 1, f"{header} in {wrong}")
 
     def test_every_rule(self):
-        self.expect("cuda_runtime.h", "exec/device.cu", "exec/device.cpp")
-        self.expect("cuda_runtime.h", "exec/device.cuh", "exec/device.h")
-        self.expect("cublas_v2.h", "exec/linear.cu", "exec/linear.cpp")
+        self.expect("cuda_runtime.h", "exec/kernels/a.cu", "exec/kernels/a.cpp")
+        self.expect("cuda_runtime.h", "exec/kernels/a.cuh", "exec/device/device.h")
+        self.expect("cublas_v2.h", "exec/kernels/linear.cu", "exec/kernels/linear.cpp")
         self.expect("cupti.h", "profiler/cupti_source.cpp", "profiler/capture.cpp")
         self.expect("sqlite3.h", "traces/store/sqlite.cpp", "cli/query.cpp")
         self.expect("imgui.h", "gui/app/panel.cpp", "cli/gui.cpp")
         self.expect("GLFW/glfw3.h", "gui/platform/window.cpp", "core/base/window.cpp")
-        self.expect("google/protobuf/text_format.h", "core/graph/graph_io.cpp", "exec/session.cpp")
+        self.expect("google/protobuf/text_format.h", "core/graph/graph_io.cpp", "exec/run/session.cpp")
         self.expect("CLI/CLI.hpp", "cli/main.cpp", "core/base/options.cpp")
-        self.expect("cblas.h", "exec/linear.cpp", "core/graph/ops.cpp")
+        self.expect("cblas.h", "exec/kernels/linear.cpp", "core/graph/ops.cpp")
         self.expect("gtest/gtest.h", "tests/core/a_test.cpp", "core/base/a.cpp")
 
 
 class Namespaces(unittest.TestCase):
     def test_a_folder_declares_its_names_in_its_own_namespace(self):
-        for path, namespace, legal in (("sims/a.h", "lanescope::sims", True), ("sims/a.h", "lanescope", False),
-                                       ("sims/a.h", "lanescope::simsalabim", False), ("core/graph/a.h", "lanescope", True),
-                                       ("exec/cuda/a.h", "lanescope::exec::cuda", True), ("tests/sims/a.h", "lanescope", False),
+        for path, namespace, legal in (("sims/time/a.h", "lanescope::sims", True), ("sims/time/a.h", "lanescope", False),
+                                       ("sims/time/a.h", "lanescope::simsalabim", False), ("core/graph/a.h", "lanescope", True),
+                                       ("exec/loops/a.h", "lanescope::exec::loops", True), ("tests/sims/a.h", "lanescope", False),
                                        ("tests/support/a.h", "lanescope::test", True)):
             found = one(path, f"namespace {namespace} {{")
             self.assertEqual(len(found), 0 if legal else 1, found)
 
     def test_what_others_define_may_be_named_beside_that(self):
         text = "namespace lanescope::exec {\nclass Session;\n}\nnamespace lanescope::study {\n}\n"
-        self.assertEqual(violations({"study/a.h": text}), [])
+        self.assertEqual(violations({"study/base/a.h": text}), [])
 
 
 class RoomRules(unittest.TestCase):
@@ -149,7 +150,7 @@ class PublicHeaders(unittest.TestCase):
             self.assertEqual(len(found), 1, found)
 
     def test_public_are_headers_of_a_folder_or_of_its_rooms(self):
-        for header in ("exec/a.h", "traces/read/a.h"):
+        for header in ("exec/run/a.h", "traces/read/a.h"):
             self.assertEqual(len(one(header, "#include <sqlite3.h>") + one(header, "#include <nlohmann/json.hpp>")),
                              3 if header.startswith("exec/") else 2, header)
         for header in ("exec/kernels/a.h", "core/graph/ops/a.h"):

@@ -1,4 +1,4 @@
-#include "sims/calibrate.h"
+#include "sims/fit/calibrate.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
-#include "sims/predict.h"
-#include "sims/replay.h"
-#include "sims/roofline_fit.h"
-#include "sims/step_samples.h"
+#include "sims/cost/roofline_fit.h"
+#include "sims/fit/step_samples.h"
+#include "sims/predict/predict.h"
+#include "sims/predict/replay.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {

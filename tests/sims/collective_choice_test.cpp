@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
+#include "core/expand/functions.h"
 #include "core/machine/cluster_tasks.h"
 #include "core/machine/tasks.h"
-#include "core/place/functions.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
-#include "sims/predict.h"
+#include "sims/predict/predict.h"
 #include "tests/support/collective_graph.h"
 
 namespace lanescope::sims {

@@ -1,14 +1,14 @@
-#include "sims/computers.h"
+#include "sims/cost/computers.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "sims/cost_model.h"
-#include "sims/predict.h"
-#include "sims/simulator.h"
-#include "sims/step_samples.h"
+#include "sims/cost/cost_model.h"
+#include "sims/engine/simulator.h"
+#include "sims/fit/step_samples.h"
+#include "sims/predict/predict.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {

@@ -1,4 +1,4 @@
-#include "sims/cost_model.h"
+#include "sims/cost/cost_model.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/signature.h"
-#include "sims/device_speed.h"
+#include "sims/cost/device_speed.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/sims/schedule_maker.h"
 

@@ -1,5 +1,5 @@
 // Every effect: a step that it makes longer, by how much, and that nothing is left of it when it is left out.
-#include "sims/effect.h"
+#include "sims/effects/effect.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <map>
 #include <string>
 
-#include "sims/effect_constants.h"
+#include "sims/cost/effect_constants.h"
 #include "tests/sims/schedule_maker.h"
 #include "tests/support/paths.h"
 

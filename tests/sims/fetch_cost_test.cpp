@@ -1,8 +1,8 @@
-#include "sims/fetch_cost.h"
+#include "sims/cost/fetch_cost.h"
 
 #include <gtest/gtest.h>
 
-#include "sims/calibrate.h"
+#include "sims/fit/calibrate.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {

@@ -1,7 +1,7 @@
 // Simulator::StepNs says what Simulator::Run says, whichever way it takes.
 #include <gtest/gtest.h>
 
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
 #include "tests/sims/random_schedule.h"
 
 namespace lanescope::sims {

@@ -5,9 +5,9 @@
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
 #include "core/strategies/strategy.h"
+#include "sims/engine/simulator.h"
 #include "sims/megatron/layout_search.h"
-#include "sims/predict.h"
-#include "sims/simulator.h"
+#include "sims/predict/predict.h"
 
 namespace lanescope::sims::megatron {
 namespace {

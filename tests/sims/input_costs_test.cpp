@@ -1,13 +1,13 @@
 // From what an input did to what its threads cost.
-#include "sims/input_costs.h"
+#include "sims/cost/input_costs.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
-#include "sims/cost_table.h"
-#include "sims/input_costs_json.h"
+#include "sims/cost/cost_table.h"
+#include "sims/cost/input_costs_json.h"
 
 namespace lanescope::sims {
 namespace {

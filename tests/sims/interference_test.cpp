@@ -1,9 +1,9 @@
-#include "sims/interference.h"
+#include "sims/cost/interference.h"
 
 #include <gtest/gtest.h>
 
-#include "sims/effect_constants.h"
-#include "sims/simulator.h"
+#include "sims/cost/effect_constants.h"
+#include "sims/engine/simulator.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {

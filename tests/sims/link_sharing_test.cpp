@@ -1,4 +1,4 @@
-#include "sims/link_sharing.h"
+#include "sims/time/link_sharing.h"
 
 #include <gtest/gtest.h>
 

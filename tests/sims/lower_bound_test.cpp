@@ -1,4 +1,4 @@
-#include "sims/lower_bound.h"
+#include "sims/search/lower_bound.h"
 
 #include <gtest/gtest.h>
 

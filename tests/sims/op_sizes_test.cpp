@@ -1,5 +1,5 @@
 // Launches of the same op in another size.
-#include "sims/op_sizes.h"
+#include "sims/cost/op_sizes.h"
 
 #include <gtest/gtest.h>
 

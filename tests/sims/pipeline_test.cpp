@@ -1,5 +1,5 @@
 // Laws of steps that meet in queues.
-#include "sims/pipeline.h"
+#include "sims/predict/pipeline.h"
 
 #include <gtest/gtest.h>
 

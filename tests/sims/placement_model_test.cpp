@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "sims/placement_evaluator.h"
+#include "sims/search/placement_evaluator.h"
 #include "tests/sims/placement_world.h"
 
 namespace lanescope::sims {

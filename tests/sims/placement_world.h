@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/strategies/task_graph.h"
-#include "sims/predict.h"
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
+#include "sims/predict/predict.h"
 #include "tests/support/random_graph.h"
 
 namespace lanescope::sims {

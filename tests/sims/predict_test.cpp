@@ -1,4 +1,4 @@
-#include "sims/predict.h"
+#include "sims/predict/predict.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "sims/plot_svg.h"
-#include "sims/sweep.h"
+#include "sims/predict/plot_svg.h"
+#include "sims/predict/sweep.h"
 #include "tests/sims/schedule_maker.h"
 #include "tests/support/ids.h"
 

@@ -1,4 +1,4 @@
-#include "sims/search.h"
+#include "sims/search/search.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "sims/lower_bound.h"
+#include "sims/search/lower_bound.h"
 #include "tests/sims/placement_world.h"
 
 namespace lanescope::sims {

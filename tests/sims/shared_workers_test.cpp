@@ -6,8 +6,8 @@
 #include "core/graph/graph_builder.h"
 #include "core/schedule/cost.h"
 #include "core/schedule/schedule.h"
-#include "sims/predict.h"
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
+#include "sims/predict/predict.h"
 #include "tests/sims/random_schedule.h"
 #include "tests/support/random_graph.h"
 

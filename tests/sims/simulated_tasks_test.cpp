@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "sims/replay.h"
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
+#include "sims/predict/replay.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {

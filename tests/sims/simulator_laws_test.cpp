@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
 #include "tests/sims/random_schedule.h"
 
 namespace lanescope::sims {

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
 #include "tests/sims/random_schedule.h"
 
 namespace lanescope::sims {

@@ -1,4 +1,4 @@
-#include "sims/simulator.h"
+#include "sims/engine/simulator.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "sims/timer_tree.h"
+#include "sims/time/timer_tree.h"
 
 #include <gtest/gtest.h>
 

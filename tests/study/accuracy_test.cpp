@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "study/trace_accuracy.h"
+#include "study/predict/trace_accuracy.h"
 
 namespace lanescope::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/calibration.h"
+#include "study/predict/calibration.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "study/cancellation.h"
+#include "study/base/cancellation.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/machine/machine.h"
-#include "study/recorded_run.h"
+#include "study/measure/recorded_run.h"
 #include "tests/core/base/expect_error.h"
 
 namespace lanescope::study {

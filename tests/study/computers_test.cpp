@@ -1,8 +1,8 @@
-#include "study/computers.h"
+#include "study/job/computers.h"
 
 #include <gtest/gtest.h>
 
-#include "study/this_machine.h"
+#include "study/job/this_machine.h"
 
 namespace lanescope::study {
 namespace {

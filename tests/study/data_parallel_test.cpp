@@ -6,7 +6,7 @@
 #include "core/graph/graph_builder.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
-#include "study/placing.h"
+#include "study/workload/placing.h"
 #include "tests/study/rewritten_graph.h"
 #include "tests/support/paths.h"
 

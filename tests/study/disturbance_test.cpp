@@ -1,4 +1,4 @@
-#include "study/disturbance.h"
+#include "study/measure/disturbance.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 // Processes of one computer that wake each other, here as threads: each has maps of its own of the same
 // memory.
-#include "study/doorbells.h"
+#include "study/job/doorbells.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "study/ensemble.h"
+#include "study/measure/ensemble.h"
 
 #include <gmock/gmock.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
-#include "study/job.h"
-#include "study/placing.h"
-#include "study/recorded_run.h"
+#include "study/job/job.h"
+#include "study/measure/recorded_run.h"
+#include "study/workload/placing.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/study/job_processes.h"
 #include "tests/traces/sample_run.h"

@@ -1,4 +1,4 @@
-#include "study/gathered_run.h"
+#include "study/measure/gathered_run.h"
 
 #include <gmock/gmock.h>
 

@@ -1,12 +1,12 @@
-#include "study/gpu_clocks.h"
+#include "study/measure/gpu_clocks.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/graph/graph_builder.h"
-#include "study/placing.h"
-#include "study/recorded_run.h"
+#include "study/measure/recorded_run.h"
+#include "study/workload/placing.h"
 
 namespace lanescope::study {
 namespace {

@@ -1,10 +1,10 @@
-#include "study/handoff_chain.h"
+#include "study/measure/handoff_chain.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "sims/calibrate.h"
-#include "sims/measured_steps.h"
+#include "sims/fit/calibrate.h"
+#include "sims/fit/measured_steps.h"
 
 namespace lanescope::study {
 namespace {

@@ -1,5 +1,5 @@
 // What the captures of several processes deliver, as one trace has it.
-#include "study/job_activities.h"
+#include "study/job/job_activities.h"
 
 #include <gmock/gmock.h>
 

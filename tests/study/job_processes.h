@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "study/job.h"
+#include "study/job/job.h"
 #include "tests/support/memory_transport.h"
 
 namespace lanescope::study {

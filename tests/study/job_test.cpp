@@ -1,4 +1,4 @@
-#include "study/job.h"
+#include "study/job/job.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "core/collective/joint_launch.h"
 #include "core/graph/graph_builder.h"
-#include "core/place/joint_launch.h"
-#include "study/placing.h"
+#include "study/workload/placing.h"
 #include "tests/study/rewritten_graph.h"
 
 namespace lanescope::study {

@@ -1,4 +1,4 @@
-#include "study/machine_change.h"
+#include "study/workload/machine_change.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

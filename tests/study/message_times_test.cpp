@@ -1,4 +1,4 @@
-#include "study/message_times.h"
+#include "study/measure/message_times.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "study/missing_costs.h"
+#include "study/predict/missing_costs.h"
 
 #include <gtest/gtest.h>
 

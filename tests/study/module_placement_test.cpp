@@ -1,5 +1,5 @@
 // Placements by the modules of a model: two blocks of two layers between words and an output.
-#include "study/module_placement.h"
+#include "study/workload/module_placement.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "study/oversubscription.h"
+#include "study/measure/oversubscription.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/strategies/graph_strategy.h"
-#include "study/placing.h"
-#include "study/predictor.h"
+#include "study/predict/predictor.h"
+#include "study/workload/placing.h"
 #include "tests/study/rewritten_graph.h"
 #include "tests/support/paths.h"
 

@@ -1,4 +1,4 @@
-#include "study/predictor.h"
+#include "study/predict/predictor.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/graph/signature.h"
-#include "study/placing.h"
+#include "study/workload/placing.h"
 
 namespace lanescope::study {
 namespace {

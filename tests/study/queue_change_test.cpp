@@ -1,13 +1,13 @@
 // Graphs whose queues are changed, and what their steps take then.
-#include "study/queue_change.h"
+#include "study/workload/queue_change.h"
 
 #include <gtest/gtest.h>
 
-#include "study/input_pipeline.h"
-#include "study/placing.h"
-#include "study/predictor.h"
-#include "study/queue_nodes.h"
-#include "study/recorded_prediction.h"
+#include "study/predict/predictor.h"
+#include "study/predict/recorded_prediction.h"
+#include "study/workload/input_pipeline.h"
+#include "study/workload/placing.h"
+#include "study/workload/queue_nodes.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/support/paths.h"
 #include "tests/traces/sample_run.h"

@@ -1,4 +1,4 @@
-#include "study/recorded_run.h"
+#include "study/measure/recorded_run.h"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "study/placing.h"
-#include "study/recorded_run.h"
+#include "study/measure/recorded_run.h"
+#include "study/workload/placing.h"
 
 namespace lanescope::study {
 

@@ -1,5 +1,5 @@
 // What the processes of a job measure of their computers; these are threads.
-#include "study/task_measurement.h"
+#include "study/measure/task_measurement.h"
 
 #include <gmock/gmock.h>
 
@@ -9,8 +9,8 @@
 #include <map>
 #include <mutex>
 
-#include "study/measure_machine.h"
-#include "study/measuring_turns.h"
+#include "study/measure/measure_machine.h"
+#include "study/measure/measuring_turns.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/tasks/tasks_harness.h"
 

@@ -1,5 +1,5 @@
 // The machine that several processes make of what each sees; these are threads.
-#include "study/this_machine.h"
+#include "study/job/this_machine.h"
 
 #include <gmock/gmock.h>
 
@@ -8,8 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
-#include "exec/backend.h"
-#include "study/gpu_shares.h"
+#include "exec/device/backends.h"
+#include "study/job/gpu_shares.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/tasks/tasks_harness.h"
 

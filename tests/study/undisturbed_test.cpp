@@ -1,4 +1,4 @@
-#include "study/undisturbed.h"
+#include "study/measure/undisturbed.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

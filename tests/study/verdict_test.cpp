@@ -5,7 +5,7 @@
 #include "core/graph/op.h"
 #include "core/place/placer.h"
 #include "core/schedule/schedule.h"
-#include "study/comparison.h"
+#include "study/compare/comparison.h"
 
 namespace lanescope::study {
 namespace {

@@ -1,4 +1,4 @@
-#include "study/workload.h"
+#include "study/workload/workload.h"
 
 #include <gtest/gtest.h>
 

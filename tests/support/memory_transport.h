@@ -17,7 +17,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "exec/transport.h"
+#include "exec/messages/transport.h"
 
 namespace lanescope::test {
 

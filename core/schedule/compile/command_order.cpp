@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/place/joint_launch.h"
+#include "core/collective/joint_launch.h"
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/dispatch.h"
 

@@ -5,7 +5,7 @@
 #include "exec/cuda/kernels/broadcast_map.h"
 #include "exec/cuda/kernels/launch_size.h"
 #include "exec/cuda/launch.cuh"
-#include "exec/functors/element_wise_list.h"
+#include "exec/loops/element_wise_list.h"
 
 namespace lanescope::exec::cuda {
 
@@ -126,7 +126,7 @@ void LaunchPairs(Launch& launch, const BroadcastMap<2>& map, const void* a, cons
   MapPairs<T, R>(launch, F(), map, a, b, y);
 }
 
-// Visits a list (exec/functors/element_wise_list.h) for the launch of `wanted` on elements of T, with results
+// Visits a list (exec/loops/element_wise_list.h) for the launch of `wanted` on elements of T, with results
 // of R: null where the op does not exist for them.
 template <typename T, typename R, typename Op, typename Launch>
 struct FindLaunch {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "exec/loops/isa.h"
+#include "exec/functors/isa.h"
 
 namespace lanescope::exec::cuda {
 

@@ -1,4 +1,4 @@
-#include "exec/gpu_machine.h"
+#include "exec/measure/gpu_machine.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <random>
 
-#include "core/place/functions.h"
-#include "core/place/joint_launch.h"
-#include "exec/joined_gpus.h"
+#include "core/collective/joint_launch.h"
+#include "core/expand/functions.h"
+#include "exec/messages/joined_gpus.h"
 #include "tests/exec/cuda/gpu_tasks.h"
 
 namespace lanescope::exec::test {

@@ -1,11 +1,11 @@
 // GPUs of several processes that send to each other from memory to memory, by an NCCL that is none.
-#include "exec/joined_gpus.h"
+#include "exec/messages/joined_gpus.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "exec/peer_connections.h"
+#include "exec/messages/peer_connections.h"
 #include "tests/exec/cuda/gpu_tasks.h"
 #include "tests/exec/tasks/random_runs.h"
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <random>
 
-#include "core/place/functions.h"
+#include "core/expand/functions.h"
 #include "core/record/recorder.h"
-#include "exec/backend.h"
 #include "exec/cuda/nccl_library.h"
+#include "exec/device/backends.h"
 #include "tests/exec/cuda/fake_nccl_use.h"
 #include "tests/exec/cuda/stub_harness.h"
 

@@ -1,5 +1,5 @@
 // What the program of streams keeps to between its commands, on the stub's streams.
-#include "exec/stream_program.h"
+#include "exec/stream/stream_program.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <future>
 #include <thread>
 
-#include "exec/backend.h"
+#include "exec/device/backends.h"
 #include "tests/exec/cuda/stub_harness.h"
 
 namespace lanescope::exec::test {

@@ -1,5 +1,5 @@
 // Measured figures of a network are checked for sense, not for size.
-#include "exec/measure_network.h"
+#include "exec/measure/measure_network.h"
 
 #include <gtest/gtest.h>
 

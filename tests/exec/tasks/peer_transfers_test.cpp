@@ -1,5 +1,5 @@
 // Transfers between GPUs of several processes: which are issued when.
-#include "exec/peer_transfers.h"
+#include "exec/messages/peer_transfers.h"
 
 #include <gtest/gtest.h>
 

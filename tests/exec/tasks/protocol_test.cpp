@@ -9,9 +9,9 @@
 
 #include "core/record/input_record.h"
 #include "core/record/recorder.h"
-#include "exec/message_progress.h"
-#include "exec/message_tags.h"
-#include "exec/serve/calls.h"
+#include "exec/calls/calls.h"
+#include "exec/messages/message_tags.h"
+#include "exec/run/message_progress.h"
 #include "tests/exec/tasks/serve_harness.h"
 
 namespace lanescope::exec::test {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "exec/session.h"
+#include "exec/run/session.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/random_tensors.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/place/placer.h"
-#include "exec/serve/remote_tasks.h"
+#include "exec/calls/remote_tasks.h"
 #include "exec/serve/task_server.h"
 #include "tests/exec/session_harness.h"
 #include "tests/support/memory_transport.h"

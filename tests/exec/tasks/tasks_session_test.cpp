@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/place/functions.h"
+#include "core/expand/functions.h"
 #include "core/place/placer.h"
 #include "tests/exec/sample_run.h"
 #include "tests/exec/tasks/random_runs.h"

@@ -8,8 +8,8 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "gui/model/what_if_effect.h"
-#include "sims/cost_model.h"
-#include "study/calibration.h"
+#include "sims/cost/cost_model.h"
+#include "study/predict/calibration.h"
 #include "tests/gui/model/sample_trace.h"
 #include "traces/read/trace_reader.h"
 

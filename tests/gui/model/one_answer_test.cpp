@@ -15,7 +15,7 @@
 #include "gui/model/run_analysis.h"
 #include "gui/model/run_builder.h"
 #include "gui/model/trace_loader.h"
-#include "sims/predict.h"
+#include "sims/predict/predict.h"
 #include "tests/gui/model/sample_trace.h"
 #include "tests/support/paths.h"
 #include "tests/traces/nsys_export.h"

@@ -13,7 +13,7 @@
 #include "core/record/run_info.h"
 #include "core/strategies/strategy.h"
 #include "gui/document/document.h"
-#include "sims/predict.h"
+#include "sims/predict/predict.h"
 #include "tests/support/random_graph.h"
 #include "tests/traces/sample_run.h"
 #include "traces/record/trace_writer.h"

@@ -8,7 +8,7 @@
 #include "gui/model/group_lanes.h"
 #include "gui/model/run_builder.h"
 #include "gui/model/trace_loader.h"
-#include "sims/predict.h"
+#include "sims/predict/predict.h"
 #include "tests/gui/model/sample_trace.h"
 #include "tests/support/paths.h"
 #include "tests/traces/sample_run.h"

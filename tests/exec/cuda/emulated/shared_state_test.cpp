@@ -1,7 +1,7 @@
 // Sessions that share devices, variables and queues on GPUs: by the CUDA kernels themselves, emulated.
 #include <gtest/gtest.h>
 
-#include "exec/device_set.h"
+#include "exec/device/device_set.h"
 #include "exec/resources/queue.h"
 #include "exec/resources/resource_manager.h"
 #include "tests/exec/pipeline_harness.h"

@@ -11,7 +11,7 @@
 #include "core/record/recorder.h"
 #include "exec/cuda/api.h"
 #include "exec/cuda/cuda_module.h"
-#include "exec/gpu_machine.h"
+#include "exec/measure/gpu_machine.h"
 #include "tests/exec/sample_run.h"
 
 namespace lanescope::exec::test {

@@ -1,0 +1,233 @@
+// A session: one graph under one placement on one machine, with the variables that live from run to run.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/graph/tensor.h"
+#include "core/machine/machine.h"
+#include "core/place/placement.h"
+#include "core/record/input_log.h"
+#include "core/record/launch_observer.h"
+#include "core/record/recorder.h"
+#include "core/schedule/schedule.h"
+#include "exec/device/device.h"
+#include "exec/device/device_options.h"
+#include "exec/device/device_set.h"
+#include "exec/messages/transport.h"
+#include "exec/resources/resource_manager.h"
+#include "exec/run/executor.h"
+#include "exec/run/loaded_schedule.h"
+
+namespace lanescope::exec {
+
+// What a run feeds, fetches and triggers. Names are "node" or "node:output"; targets are nodes run for their
+// effect.
+struct RunRequest {
+  std::map<std::string, Tensor> feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+};
+
+// What a step feeds, fetches and triggers, without values.
+struct StepDescription {
+  std::vector<std::pair<std::string, TensorInfo>> feeds;
+  std::vector<std::string> fetches;
+  std::vector<std::string> targets;
+};
+
+class RemoteTasks;
+
+// The processes that run a step together: each is the task of its rank. Either all make the same calls, or
+// one alone makes them and the others serve it (exec/serve/task_server.h).
+struct JobOptions {
+  Transport* transport = nullptr;  // null: this process plays all tasks
+  // By rank: what its clock (NowNs) is ahead of the first one's, in ns.
+  std::vector<int64_t> ahead_ns;
+  // The task that feeds and fetches.
+  int client = 0;
+  // Not null: this process is that task, and these serve it. Must outlive the session.
+  RemoteTasks* servers = nullptr;
+  // The machine is what JoinGpus gave all processes, which make the same calls: GPUs of different tasks that
+  // have a link send to each other by it. A session whose step was given up is done with.
+  bool joins_gpus = false;
+};
+
+struct SessionOptions {
+  // What its graph names (queues, readers) is shared with the sessions that have the same manager; null: a
+  // manager of its own.
+  std::shared_ptr<ResourceManager> resources = nullptr;
+  // The devices that it runs on with the sessions that have the same set, made of the same machine or of what
+  // one of its tasks sees (SeenByTask); null: its own.
+  std::shared_ptr<DeviceSet> device_set = nullptr;
+  // Where it has both: variables too are those of all such sessions, by container and name, and outlive them
+  // until their container is emptied (Session::Reset).
+  bool share_variables = false;
+  uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
+  int64_t timeout_ns = 0;               // of runs that have none of their own; 0: none
+  DeviceOptions devices = {};
+  JobOptions job = {};  // the transport must outlive the session
+};
+
+// What a client says of a step whose share here it asks for.
+struct ShareOptions {
+  int first_tag = 0;                        // of its messages
+  int schedule = -1, step = -1;             // their numbers in the client's trace; -1: not recorded
+  const std::atomic<bool>* stop = nullptr;  // ends it, once set
+};
+
+struct RunOptions {
+  // 0: the session's; on expiry DeadlineExceeded, nothing is left running, and what still waited has taken
+  // nothing.
+  int64_t timeout_ns = 0;
+  // Not null: the run is one of a thread that fills a queue, which this stands for.
+  const InputThread* input = nullptr;
+  // Not null: it is this process' share of another one's step, which feeds and fetches.
+  const ShareOptions* share = nullptr;
+};
+
+struct RunResult {
+  std::vector<Tensor> fetches;  // of a job: in its first process
+  StepTimes times;              // of a job: from when the first process began until the last one ended
+  // Of a step that changes variables of tasks that serve this one: how many other steps changed some there
+  // between its beginning and its end; the most of any task. -1: it changes none.
+  int64_t staleness = -1;
+};
+
+struct RemoteStep;
+class RemoteSession;
+
+// A compiled step, cached by (feed shapes, fetches, targets). Owned by the session.
+struct PreparedStep {
+  PreparedStep();
+  ~PreparedStep();
+
+  std::shared_ptr<const GraphInfo> info;
+  std::shared_ptr<const Schedule> schedule;
+  std::shared_ptr<const Schedule> here;    // what of it runs in this process
+  std::shared_ptr<const TaskShare> share;  // that, where there are others; else null
+  std::unique_ptr<RemoteStep> elsewhere;   // what servers are asked of it; null: there are none
+  std::vector<std::string> feed_names;     // in the schedule's order
+  int trace_number = -1;                   // number of the schedule in the trace, once it is recorded
+};
+
+class PeerConnections;
+class StepRunner;
+
+// Prepare, Run, Record, SetRecording, Cancel, Close and ReadVariable may be called from any thread: steps
+// that run at the same time share devices and variables, and nothing orders their accesses to these. The rest
+// is for when no step runs. Graph, placement and machine must outlive the session.
+class Session {
+ public:
+  Session(const Graph& graph, const Placement& placement, const Machine& machine,
+          const SessionOptions& options = {});
+  // Closes it.
+  ~Session();
+
+  // Compiles, loads and caches. Throws what Compile throws, Unimplemented for ops without a kernel, NotFound
+  // for a name.
+  PreparedStep& Prepare(const RunRequest& request);
+  PreparedStep& PrepareStep(const StepDescription& step);
+  RunResult Run(const RunRequest& request, const RunOptions& options = {});
+  // Of processes that make the same calls: FailedPrecondition once a step of theirs was given up here, for
+  // whatever reason; their transport serves no other step.
+  RunResult Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
+                const RunOptions& options = {});
+
+  // From now on commands of runs of `step` go to the recorder under this schedule number; null stops.
+  void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
+  // Suspends and resumes recording, for steps that only warm caches up.
+  void SetRecording(bool on);
+  // From now on what recorded runs and those of input threads wait for goes there, and how full queues are;
+  // null stops. From any thread; the log must outlive the runs in progress.
+  void LogInput(InputLog* log);
+  // Who learns which command the activity of streams belongs to: their commands are then not timed by the
+  // session itself. Null: nobody. Between runs only; must outlive the session or be taken off.
+  void Observe(LaunchObserver* observer);
+  // Why graphs are not used although they were asked for; empty where they are, or nothing was asked.
+  std::string graph_problem() const;
+  // Ends the runs in progress with Cancelled, or the next one where there is none. From any thread or a
+  // signal handler.
+  void Cancel();
+  // Ends the runs in progress with Cancelled, waits for them, and refuses others.
+  void Close();
+
+  // The value of a variable. Throws NotFound, FailedPrecondition when it is uninitialised.
+  Tensor ReadVariable(const std::string& name) const;
+  int64_t steps_run() const { return steps_run_.load(); }
+  // Records that the readers in its resources have read.
+  int64_t records_read() const;
+  // Empties containers (none: the default one): what they hold, variables, queues and readers, is gone for
+  // sessions made from now on.
+  static void Reset(ResourceManager* resources, const std::vector<std::string>& containers);
+  // What recorded steps have done in tasks that serve this one, since the last call: events in the numbers of
+  // the whole schedule and on this process' clock.
+  std::vector<Event> TakeServedEvents();
+  // What its graph names, maybe shared with other sessions.
+  ResourceManager& resources() { return *state_.shared; }
+
+ private:
+  static constexpr size_t kMaxRunners = 1024;
+
+  class Lease;
+  void RequireRunnable(DeviceId device) const;
+  StepTimes RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
+                        StepState* state, int64_t number, int64_t timeout_ns, const Executor::Trace& trace);
+  std::vector<JointParts> RequireConnections(const Schedule& schedule, const MachineTasks& tasks);
+  StepTimes JoinTimes(const PreparedStep& step, Executor* executor, int64_t number, const StepTimes& own,
+                      int64_t timeout_ns);
+  std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;
+  PreparedStep& PrepareLocked(const StepDescription& step);
+  void TakeShare(const StepDescription& step, const std::vector<JointParts>& joint,
+                 PreparedStep* prepared) const;
+  void CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,
+                  std::vector<Tensor>* tensors) const;
+  void RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded, StepState* state,
+                 int64_t timeout_ns, const Executor::Trace& trace, RunResult* result);
+  StepRunner* AddRunner();
+  StepRunner* TakeRunner(const Schedule& schedule);
+  Executor::Trace BeginTrace(const PreparedStep& step, const RunOptions& options);
+  void EndTrace(const Executor::Trace& trace, const StepTimes* times);
+  void LogFills(InputLog* log);
+
+  const Graph& graph_;
+  const Placement& placement_;
+  const Machine& machine_;
+  const SessionOptions options_;
+  const std::shared_ptr<DeviceSet> device_set_;
+  const std::unique_ptr<RemoteSession> elsewhere_;  // null: nobody serves it
+  const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
+  const std::unique_ptr<PeerConnections> connections_;  // null: this process plays all tasks
+  SessionState state_;
+  // Guards what follows and, with the device set's (taken after it), the devices' memory and the loading of
+  // steps.
+  mutable std::mutex mutex_;
+  std::condition_variable idle_;
+  int running_ = 0;
+  bool closed_ = false;
+  std::map<std::string, std::unique_ptr<PreparedStep>> prepared_;
+  std::vector<std::unique_ptr<StepRunner>> runners_;
+  // The same, for who may not lock: a runner is there once it is counted.
+  std::array<std::atomic<Executor*>, kMaxRunners> executors_{};
+  LaunchObserver* observer_ = nullptr;
+  Recorder* recorder_ = nullptr;
+  EventRing* step_ring_ = nullptr;
+  int recorded_steps_ = 0;
+  bool recording_ = true;
+  InputLog* input_log_ = nullptr;
+  std::atomic<int64_t> steps_run_{0};
+  std::atomic<int64_t> steps_begun_{0};
+};
+
+}  // namespace lanescope::exec

@@ -1,0 +1,78 @@
+// The calibrated cost model: measured where there is a measurement, a fit to measurements where there is
+// none.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/graph/signature.h"
+#include "core/schedule/cost.h"
+#include "sims/cost/computers.h"
+#include "sims/cost/cost_table.h"
+#include "sims/cost/op_sizes.h"
+#include "sims/cost/roofline_fit.h"
+
+namespace lanescope::sims {
+
+// Owns its table. Immutable after construction; const calls from any thread.
+//
+// A launch costs, by the first that applies:
+//   1. its entry in the table: calibrated;
+//   2. the entry of another device of the host's threads, in proportion to the workers that the op's work can
+//      be split over (they run the same kernels on the same cores): kFitted;
+//   3. the node's `_lanescope_cost` in ns;
+//   4. entries of the same op whose sizes differ by one factor, as those of another batch (OpSizes), on the
+//   same
+//      device, then on those of 2;
+//   5. the roofline fit over the table's entries of the same op on the same device, then on those of 2;
+//   6. the fit over all ops on the same device, then on those of 2;
+//   7. RooflineCost from the machine's rates.
+// 2 to 7 are not calibrated: 4 and 5 are kFitted up to four times the largest size or work that was measured,
+// kExtrapolated beyond it, as 6 is. A fit needs three entries; 4 to 6 do not apply to tensors of unknown
+// size. What 1, 2, 4, 5 and 6 say is of the first computer of the table; on another one it is divided by the
+// speed there (Computers). A copy costs its CopyFit over the machine file's time, calibrated when its size
+// lies within a factor of 4 of what was measured; without one, the machine file's time.
+class CalibratedCost : public CostModel {
+ public:
+  explicit CalibratedCost(CostTable table);
+
+  CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
+                      std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
+  // The same by 1, 2, 4, 5 and 6 for a launch whose graph is not there; where none applies it costs
+  // kUnknownNs.
+  CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
+
+  const CostTable& table() const { return table_; }
+
+ private:
+  // A device whose entries stand for another's.
+  struct Source {
+    std::string device;
+    int workers = 0, wanted = 0;  // of both; 0: it is the device itself, or one of its model
+    WorkerSpeed speed = {};       // where the other one is
+
+    // How much longer the other takes.
+    double Factor(const OpWork& work) const;
+  };
+  // The device itself first, then one of its model, or devices of the host's threads by how near their
+  // workers are.
+  std::vector<Source> SourcesOf(const DeviceSpec& device) const;
+  std::optional<CostEstimate> Measured(const std::vector<Source>& sources,
+                                       const std::string& signature) const;
+  std::optional<CostEstimate> Resized(const std::vector<Source>& sources, const std::string& signature,
+                                      const OpWork& work) const;
+  std::optional<CostEstimate> Fitted(const std::vector<Source>& sources, const SignedWork& work) const;
+
+  CostTable table_;
+  Computers computers_;
+  std::unordered_map<std::string, size_t> entries_;  // device and signature
+  OpSizes sizes_;
+  std::map<std::string, RooflineFit> op_fits_;      // device and op
+  std::map<std::string, RooflineFit> device_fits_;  // device
+};
+
+}  // namespace lanescope::sims

@@ -1,0 +1,44 @@
+// What a server is doing at a moment of virtual time. Included by the simulator's loop alone.
+// Internal to sims.
+#pragma once
+
+#include <cstdint>
+
+#include "sims/cost/interference.h"
+#include "sims/time/ticks.h"
+
+namespace lanescope::sims {
+
+struct ServerState {
+  // Of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 / slowdown;
+  // its bytes flow over links. kWaking: nothing runs, the driver has been woken and is not awake yet. Of a
+  // message: it is about to begin; its messengers work on it or will, before it moves or after it has.
+  enum class Phase : uint8_t {
+    kFixed,
+    kWaking,
+    kWaiting,
+    kWorking,
+    kFlowing,
+    kPosting,
+    kSending,
+    kReceiving
+  };
+  static constexpr int kIdle = -1;
+  static constexpr int kAsleep = INT32_MAX;  // in `running`, until the driver is awake
+
+  int running = kIdle;
+  bool active = false;  // counted in its domain's load
+  bool is_messenger = false;
+  Phase phase = Phase::kFixed;
+  WorkClass load_class = WorkClass::kMemory;
+  Ticks free_at = 0;
+  Ticks started = 0;
+  Ticks issued = 0;
+  // kWorking: ticks of work left at `updated`, done at 1 / slowdown.
+  double remaining = 0;
+  double slowdown = 1;
+  Ticks updated = 0;
+  double cores = 0;  // that the running command asks for, while active
+};
+
+}  // namespace lanescope::sims

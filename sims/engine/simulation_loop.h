@@ -1,0 +1,433 @@
+// The simulator's event loop. Included by simulator.cpp alone. Internal to sims.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/error.h"
+#include "sims/engine/domain_loads.h"
+#include "sims/engine/messengers.h"
+#include "sims/engine/server_state.h"
+#include "sims/engine/simulation_plan.h"
+#include "sims/engine/simulator.h"
+#include "sims/time/handoff_heap.h"
+#include "sims/time/link_sharing.h"
+#include "sims/time/ticks.h"
+#include "sims/time/timer_tree.h"
+
+namespace lanescope::sims {
+
+// One run. kShared: copies share links. kInterfere: commands slow each other down.
+template <bool kShared, bool kInterfere>
+class SimulationLoop {
+ public:
+  SimulationLoop(const SimulationPlan& plan, SimulationScratch* scratch, const CommandCosts& costs,
+                 SimulationResult* result)
+      : plan_(plan),
+        tasks_(scratch->tasks),
+        ready_(scratch->ready),
+        ahead_(scratch->ahead),
+        times_(result->times),
+        busy_(result->queue_busy_ns),
+        ready_at_(scratch->ready_at),
+        timers_(plan.servers.size()),
+        servers_(plan.servers.size()),
+        sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.servers.size()),
+                 plan.max_hops),
+        domains_(plan, costs),
+        queues_(plan.servers_of.size()),
+        messengers_(plan) {
+    if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
+    touched_.reserve(queues_.size());
+  }
+
+  // Returns the time of the last end.
+  Ticks Run() {
+    ReleaseRoots();
+    const size_t total = plan_.tasks.size();
+    while (true) {
+      for (size_t i = 0; i < touched_.size(); ++i) Dispatch(touched_[i]);
+      touched_.clear();
+      if constexpr (kShared || kInterfere) Settle();
+      if (finished_ == total) return now_;
+      Advance();
+    }
+  }
+
+ private:
+  static constexpr int kFinished = -1;  // of Task::pending
+  using Phase = ServerState::Phase;
+  Task& task(CommandId command) { return tasks_[command]; }
+  ServerState& state(int server) { return servers_[static_cast<size_t>(server)]; }
+  const Server& server(int number) const { return plan_.servers[static_cast<size_t>(number)]; }
+  bool IsSync(CommandId command) const { return !plan_.sync.empty() && plan_.sync[command]; }
+
+  struct QueueState {
+    bool touched = false;
+    CommandId previous;  // the command that ended last
+  };
+
+  void ReleaseRoots() {
+    now_ = plan_.step_start;
+    for (size_t l = 0; l < servers_.size(); ++l) {
+      if (plan_.servers[l].wake == 0) continue;
+      servers_[l].running = ServerState::kAsleep;
+      ++asleep_;
+    }
+    for (const CommandId c : tasks_.ids()) {
+      if (task(c).pending == 0) MakeReady(c);
+    }
+  }
+
+  void Touch(QueueId queue) {
+    bool& touched = queues_[queue].touched;
+    if (touched) return;
+    touched = true;
+    touched_.push_back(queue);
+  }
+
+  void MakeReady(CommandId command) {
+    const Task& t = task(command);
+    ready_[t.queue].Push(t.position, command);
+    if (IdleServer(t.queue) >= 0) {
+      Touch(t.queue);
+    } else if (asleep_ > 0) {
+      WakeServer(t.queue);
+    }
+  }
+
+  // A ready command wakes one driver of its queue that still sleeps.
+  void WakeServer(QueueId queue) {
+    const auto [first, end] = plan_.servers_of[queue];
+    for (int l = first; l < end; ++l) {
+      ServerState& at = state(l);
+      if (at.running != ServerState::kAsleep || at.phase == Phase::kWaking) continue;
+      --asleep_;
+      at.phase = Phase::kWaking;
+      timers_.Set(l, now_ + server(l).wake);
+      return;
+    }
+  }
+
+  // The idle server of a queue that is free first; -1: none is idle.
+  int IdleServer(QueueId queue) {
+    int idle = -1;
+    const auto [first, end] = plan_.servers_of[queue];
+    for (int l = first; l < end; ++l) {
+      if (state(l).running < 0 && (idle < 0 || state(l).free_at < state(idle).free_at)) idle = l;
+    }
+    return idle;
+  }
+
+  // Moves to the next instant and lets everything happen that is due.
+  void Advance() {
+    Ticks next = timers_.EarliestTime();
+    next = std::min(next, handoffs_.EarliestTime());
+    if (next == kNever) ThrowStuck();
+    if (next > kMaxTicks) {
+      Throw(Code::kOutOfRange, "virtual time exceeds 26 days; check the costs, gaps and link bandwidths");
+    }
+    now_ = next;
+    while (timers_.EarliestTime() == now_) Expire(timers_.Earliest());
+    while (handoffs_.EarliestTime() == now_) {
+      const HandoffHeap::Handoff handoff = handoffs_.Pop();
+      if (handoff.wakes) domains_.EndWaking(DomainOf(task(handoff.command).queue));
+      MakeReady(handoff.command);
+    }
+  }
+
+  [[noreturn]] void ThrowStuck() const {
+    CommandId first{0};
+    while (tasks_[first].pending == kFinished) ++first;
+    Throw(Code::kFailedPrecondition,
+          "{} of {} commands can never start: they wait for each other, the first is command {}; check the "
+          "schedule's order",
+          plan_.tasks.size() - finished_, plan_.tasks.size(), first.number());
+  }
+
+  void Dispatch(QueueId queue) {
+    queues_[queue].touched = false;
+    for (int idle = IdleServer(queue); idle >= 0; idle = IdleServer(queue)) {
+      const CommandId command = ready_[queue].Pop();
+      if (!command.exists()) return;
+      PrefetchAfter(queue);
+      Start(idle, command);
+    }
+  }
+
+  // What a queue will probably start next is fetched while others run: when the next command after it has
+  // started. (A function that only prefetched would be dropped by the compiler: it has no effect.)
+  void PrefetchAfter(QueueId queue) {
+    const CommandId next = looking_.exists() ? ahead_[looking_] : CommandId();
+    if (next.exists()) {
+      __builtin_prefetch(&task(next), 1);
+      __builtin_prefetch(&times_[next], 1);
+    }
+    looking_ = queue;
+  }
+
+  void Start(int number, CommandId command) {
+    ServerState& at = state(number);
+    const Task& t = task(command);
+    Ticks start = now_;
+    if (!IsSync(command)) {
+      start = std::max(start, at.free_at);
+      const Ticks issue = server(number).issue;
+      if (issue > 0) start = std::max(start, at.issued += issue);
+    }
+    CommandTime& time = times_[command];
+    time.start_ns = NsOf(start);
+    time.previous = queues_[t.queue].previous;
+    time.released = t.released;
+    at.running = command.number();
+    at.started = start;
+    PrefetchSuccessors(command);
+    if (!messengers_.Move(command)) return Begin(number, command, start);
+    at.phase = Phase::kPosting;
+    start > now_ ? timers_.Set(number, start) : Send(number);
+  }
+
+  void Send(int message) {
+    state(message).phase = Phase::kSending;
+    const int messenger = messengers_.Sender(CommandId(state(message).running));
+    if (messengers_.Join(messenger, message)) WorkOnMessage(messenger);
+  }
+  void Receive(int message) {
+    state(message).phase = Phase::kReceiving;
+    const int messenger = messengers_.Receiver(CommandId(state(message).running));
+    if (messengers_.Join(messenger, message)) WorkOnMessage(messenger);
+  }
+  void WorkOnMessage(int messenger) {
+    const ServerState& message = state(messengers_.At(messenger));
+    const CommandId command(message.running);
+    const Ticks alone = task(command).duration;
+    Work(messenger, message.phase == Phase::kSending ? messengers_.SendingTime(command, alone)
+                                                     : messengers_.ReceivingTime(command, alone));
+    if constexpr (kInterfere) domains_.EnterMessenger(server(messenger), &state(messenger));
+  }
+  void EndWorkOnMessage(int messenger) {
+    if constexpr (kInterfere) domains_.Leave(server(messenger), &state(messenger));
+    const int message = messengers_.At(messenger);
+    messengers_.Leave(messenger);
+    state(message).phase == Phase::kSending ? Begin(message, CommandId(state(message).running), now_)
+                                            : Finish(message);
+    if (messengers_.At(messenger) >= 0) WorkOnMessage(messenger);
+  }
+
+  // What an end will touch is fetched while others run: successors now, their tasks at the next dispatch.
+  void PrefetchSuccessors(CommandId command) {
+    __builtin_prefetch(plan_.successors + task(command).first_successor);
+    if (fetching_.exists()) {
+      const Task& t = task(fetching_);
+      for (int i = t.first_successor; i < t.end_successor; ++i)
+        __builtin_prefetch(&task(plan_.successors[i]), 1);
+    }
+    fetching_ = command;
+  }
+
+  void Begin(int number, CommandId command, Ticks start) {
+    ServerState& at = state(number);
+    const Ticks duration = messengers_.TimeBetween(command, task(command).duration);
+    at.phase = Phase::kFixed;
+    Ticks moves_at = start;
+    bool flows = false;
+    if constexpr (kShared) {
+      const int route = plan_.route_of[command];
+      if (route >= 0) {
+        const Ticks latency = plan_.routes[static_cast<size_t>(route)].latency;
+        flows = duration > latency && plan_.bytes[command] > 0;
+        if (flows) moves_at = start + latency;
+      }
+    }
+    bool interferes = false;
+    if constexpr (kInterfere) interferes = server(number).domain >= 0;
+    if (duration == 0 || (!flows && !interferes)) {
+      timers_.Set(number, start + duration);
+    } else if (moves_at > now_) {
+      at.phase = Phase::kWaiting;
+      timers_.Set(number, moves_at);
+    } else {
+      BeginMoving(number);
+    }
+  }
+
+  // The running command starts to use links or silicon that others use too.
+  void BeginMoving(int number) {
+    ServerState& at = state(number);
+    const CommandId command(at.running);
+    const Ticks duration = messengers_.TimeBetween(command, task(command).duration);
+    bool flows = false;
+    if constexpr (kShared) {
+      const int route = plan_.route_of[command];
+      flows = route >= 0 && duration > plan_.routes[static_cast<size_t>(route)].latency &&
+              plan_.bytes[command] > 0;
+      if (flows) BeginFlow(number, command, plan_.routes[static_cast<size_t>(route)]);
+    }
+    if (!flows) Work(number, duration);
+    if constexpr (kInterfere) domains_.Enter(server(number), command, &at);
+  }
+
+  void Work(int number, Ticks duration) {
+    ServerState& at = state(number);
+    at.phase = Phase::kWorking;
+    at.remaining = static_cast<double>(duration);
+    at.slowdown = 1;
+    at.updated = now_;
+    timers_.Set(number, now_ + duration);
+  }
+
+  void BeginFlow(int number, CommandId command, const LinkPath& route) {
+    state(number).phase = Phase::kFlowing;
+    const Flow flow =
+        FlowAlone(route, plan_.bytes[command], messengers_.TimeBetween(command, task(command).duration));
+    sharing_.Start(number, now_,
+                   {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, flow.bytes,
+                   flow.limit);
+  }
+
+  void Expire(int number) {
+    ServerState& at = state(number);
+    timers_.Set(number, kNever);
+    if (messengers_.Has(number)) return EndWorkOnMessage(number);
+    if (at.phase == Phase::kPosting) return Send(number);
+    if (at.phase == Phase::kWaiting) return BeginMoving(number);
+    if (at.phase == Phase::kWaking) return Awake(number);
+    if constexpr (kShared) {
+      if (at.phase == Phase::kFlowing) sharing_.End(number);
+    }
+    if constexpr (kInterfere) {
+      const bool copied = at.active && at.load_class == WorkClass::kCopy;
+      domains_.Leave(server(number), &at);
+      if (copied && WaitForCore(number)) return;
+    }
+    messengers_.Move(CommandId(at.running)) ? Receive(number) : Finish(number);
+  }
+
+  // A paced copy sleeps until its bytes would have arrived: its driver is woken once more to say so.
+  bool WaitForCore(int number) {
+    const Ticks wait = domains_.CoreWait(number, servers_, timers_, now_);
+    if (wait <= 0) return false;
+    state(number).phase = Phase::kFixed;
+    timers_.Set(number, now_ + wait);
+    return true;
+  }
+
+  void Awake(int number) {
+    ServerState& at = state(number);
+    at.phase = Phase::kFixed;
+    at.running = ServerState::kIdle;
+    Touch(server(number).queue);
+  }
+
+  void Finish(int number) {
+    ServerState& at = state(number);
+    const CommandId command(at.running);
+    const int64_t end_ns = NsOf(now_);
+    times_[command].end_ns = end_ns;
+    const QueueId queue = server(number).queue;
+    busy_[queue] += end_ns - NsOf(at.started);
+    at.running = ServerState::kIdle;
+    ready_[queue].Done(command);
+    queues_[queue].previous = command;
+    if (!IsSync(command)) at.free_at = now_ + server(number).gap;
+    ++finished_;
+    Touch(queue);
+    Task& t = task(command);
+    t.pending = kFinished;
+    for (int i = t.first_successor; i < t.end_successor; ++i) Release(i, command, queue);
+  }
+
+  int DomainOf(QueueId queue) const { return server(plan_.servers_of[queue].first).domain; }
+  QueueClass KindOf(QueueId queue) const { return server(plan_.servers_of[queue].first).kind; }
+
+  // One dependency of the command at that place in the list of successors is satisfied by the end of `by`,
+  // which ran on `queue`.
+  void Release(int successor, CommandId by, QueueId queue) {
+    const CommandId command = plan_.successors[successor];
+    Task& t = task(command);
+    --t.pending;
+    if (!plan_.any_handoff) {
+      t.released = by;
+      if (t.pending == 0) MakeReady(command);
+      return;
+    }
+    Ticks at = now_;
+    if (!plan_.signals.empty() && plan_.signals[static_cast<size_t>(successor)] != 0) {
+      at += plan_.signal;
+    } else if (t.queue != queue) {
+      at += Handoff(queue, t.queue);
+    }
+    Ticks& ready_at = ready_at_[command];
+    if (at >= ready_at) {
+      ready_at = at;
+      t.released = by;
+    }
+    if (t.pending > 0) return;
+    bool wakes = false;
+    if constexpr (kInterfere) {
+      const int idle = t.queue != queue ? IdleServer(t.queue) : -1;
+      wakes = idle >= 0;
+      if (wakes) ready_at += domains_.CoreWait(idle, servers_, timers_, now_);
+    }
+    if (ready_at <= now_) return MakeReady(command);
+    if (wakes) domains_.BeginWaking(DomainOf(t.queue));
+    handoffs_.Push({ready_at, command, wakes});
+  }
+
+  // Whoever hands over wakes a driver that sleeps, on a core that others may want.
+  Ticks Handoff(QueueId from, QueueId to) {
+    const Ticks alone = plan_.handoff[static_cast<size_t>(KindOf(from))][static_cast<size_t>(KindOf(to))];
+    if constexpr (!kInterfere) return alone;
+    if (IdleServer(to) < 0) return alone;
+    return static_cast<Ticks>(static_cast<double>(alone) * domains_.WakingSlowdown(DomainOf(to)));
+  }
+
+  // Rates after all that changed at this instant.
+  void Settle() {
+    if constexpr (kInterfere)
+      domains_.Settle(servers_, [this](int number, double by) { SlowDown(number, by); });
+    if constexpr (kShared) {
+      if (sharing_.dirty()) {
+        for (const int number : sharing_.Solve(now_)) timers_.Change(number, sharing_.finish(number));
+      }
+    }
+    timers_.Apply();
+  }
+
+  void SlowDown(int number, double slowdown) {
+    ServerState& at = state(number);
+    if (at.phase == Phase::kFlowing) {
+      sharing_.SetSlowdown(number, slowdown);
+    } else if (slowdown != at.slowdown) {
+      at.remaining -= static_cast<double>(now_ - at.updated) / at.slowdown;
+      at.remaining = std::max(at.remaining, 0.0);
+      at.updated = now_;
+      at.slowdown = slowdown;
+      const double wait = std::min(at.remaining * slowdown, static_cast<double>(kMaxTicks));
+      timers_.Change(number, now_ + static_cast<Ticks>(wait + 0.5));
+    }
+  }
+
+  const SimulationPlan& plan_;
+  IdVector<CommandId, Task>& tasks_;
+  IdVector<QueueId, BasicReadyQueue<ReadyAhead>>& ready_;
+  const IdVector<QueueId, CommandId>& ahead_;
+  IdVector<CommandId, CommandTime>& times_;
+  IdVector<QueueId, int64_t>& busy_;
+  IdVector<CommandId, Ticks>& ready_at_;  // where handing over takes time
+  Ticks now_ = 0;
+  size_t finished_ = 0;
+  CommandId fetching_;
+  QueueId looking_;
+  int asleep_ = 0;  // servers whose driver nothing has woken yet
+  TimerTree timers_;
+  std::vector<ServerState> servers_;
+  std::vector<QueueId> touched_;
+  HandoffHeap handoffs_;
+  LinkSharing sharing_;
+  DomainLoads domains_;
+  IdVector<QueueId, QueueState> queues_;
+  Messengers messengers_;
+};
+
+}  // namespace lanescope::sims

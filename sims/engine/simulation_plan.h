@@ -1,0 +1,109 @@
+// What the simulator prepares of a schedule once, in the form that its loop reads. Included by simulator.cpp,
+// the loop and frozen_order.h alone. Internal to sims.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sims/cost/gap_model.h"
+#include "sims/cost/interference.h"
+#include "sims/engine/ready_ahead.h"
+#include "sims/time/ticks.h"
+
+namespace lanescope::sims {
+
+// A command as the loop touches it. One record of 32 bytes and not one array a field: releasing a command
+// reads most of it at a place that is not in the cache.
+struct alignas(32) Task {
+  int pending = 0;   // dependencies not yet satisfied
+  int position = 0;  // in its queue's order
+  QueueId queue;
+  CommandId released = {};
+  Ticks duration = 0;
+  int first_successor = 0;
+  int end_successor = 0;
+};
+
+struct LinkPath {
+  int first = 0, count = 0;  // into route_resources
+  Ticks latency = 0;
+  double bandwidth = 0;  // bytes per tick
+};
+
+struct Flow {
+  double bytes = 0;
+  double limit = 0;  // bytes per tick
+};
+
+// Alone, the flow takes the copy's given time less the latency: a slower copy than its links is limited,
+// a faster one (by its size-to-time table) counts as fewer bytes. Differences below a ns are rounding.
+inline Flow FlowAlone(const LinkPath& route, int64_t bytes, Ticks duration) {
+  const auto moving = static_cast<double>(duration - route.latency);
+  const auto all = static_cast<double>(bytes);
+  const double alone = all / route.bandwidth;
+  if (alone < moving - kTicksPerNs) return {all, all / moving};
+  if (alone > moving + kTicksPerNs) return {moving * route.bandwidth, route.bandwidth};
+  return {all, route.bandwidth};
+}
+
+// A place where one command runs at a time: a queue, or one of the workers that a queue's commands share.
+struct Server {
+  QueueId queue;
+  DeviceId device;
+  Ticks gap = 0;
+  Ticks issue = 0;  // in-order queues whose driver issues ahead
+  Ticks wake = 0;   // from its queue's first ready command until its driver is awake
+  QueueClass kind = QueueClass::kCompute;
+  int domain = -1;   // of shared silicon
+  double cores = 0;  // host cores that a launch on it keeps busy, where the costs do not say
+};
+
+// The servers of a queue.
+struct ServerRange {
+  int first = 0, end = 0;
+};
+
+// The messengers of a message, as servers, and how long it keeps them busy.
+struct MessageEnds {
+  int from = -1, to = -1;  // -1: no message
+  Ticks sending = 0, receiving = 0;
+};
+
+struct SimulationPlan {
+  IdVector<CommandId, Task> tasks;
+  IdVector<CommandId, char> sync;  // Record or Wait: no gap around it. Empty: there are none
+  const CommandId* successors = nullptr;
+  std::vector<Server> servers;
+  IdVector<QueueId, ServerRange> servers_of;
+  IdVector<QueueId, std::vector<CommandId>> orders;  // the commands of every queue by rank
+  IdVector<QueueId, char> in_order;
+  Ticks handoff[kNumQueueClasses][kNumQueueClasses] = {};
+  std::vector<char> signals;  // by place in `successors`: it waits for `signal`. Empty: none does
+  Ticks signal = 0;
+  bool any_handoff = false;
+  Ticks step_start = 0, step_finish = 0;
+  // Copies over links; empty without sharing.
+  IdVector<CommandId, int> route_of;  // -1: none
+  IdVector<CommandId, int64_t> bytes;
+  std::vector<LinkPath> routes;
+  std::vector<int> route_resources;
+  std::vector<double> capacities;  // bytes per tick
+  int max_hops = 0;
+  // Messages keep messengers busy; empty where that takes nothing. Messengers are the last servers, and have
+  // no queue.
+  IdVector<CommandId, MessageEnds> message_ends;
+  int first_messenger = 0;
+  // Interference; empty without.
+  std::vector<InterferenceMatrix> domains;
+  std::vector<std::vector<int>> domain_servers;
+};
+
+// What is kept from run to run only to save allocation.
+struct SimulationScratch {
+  IdVector<CommandId, Task> tasks;
+  IdVector<QueueId, CommandId> ahead;  // what `ready` says that comes next
+  IdVector<QueueId, BasicReadyQueue<ReadyAhead>> ready;
+  IdVector<CommandId, Ticks> ready_at;
+};
+
+}  // namespace lanescope::sims

@@ -1,0 +1,84 @@
+// From measured executions to a cost table. What the samples are read from is the caller's business.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/graph/op.h"
+#include "core/machine/machine.h"
+#include "sims/cost/computers.h"
+#include "sims/cost/cost_table.h"
+#include "sims/fit/measured_steps.h"
+
+namespace lanescope::sims {
+
+struct OpSample {
+  std::string signature;  // OpSignature
+  std::string op;
+  std::string device;  // CostDevice
+  OpWork work;
+  int64_t ns = 0;
+  int step = 0;
+  int64_t fetched_bytes = 0;  // FetchedBytes of its command
+  DeviceId ran_on{0};         // number of the machine
+};
+
+struct CopySample {
+  DeviceId src{0}, dst{0};  // device numbers of the machine
+  int64_t bytes = 0;
+  int64_t ns = 0;
+  int step = 0;
+};
+
+// Samples of one thing.
+struct SampleSummary {
+  int64_t ns = 0;         // median
+  int64_t spread_ns = 0;  // nine in ten lie at most this far from it
+  int64_t count = 0;
+};
+// Empty input: zeros.
+SampleSummary Summarise(const std::vector<int64_t>& ns);
+
+// The samples as they would be had every launch found its inputs in its own caches: less what `fetches` says
+// of their fetched bytes, but never less than half.
+std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve& fetches);
+
+// The samples as they would be had every launch run on the first computer.
+std::vector<OpSample> OnFirstComputer(std::vector<OpSample> ops, const Machine& machine,
+                                      const Computers& computers);
+
+// Steps below `warmup_steps` do not count. Samples without a positive time do not either (a timer too coarse
+// to see the op) unless an op has no other. Fills launches and copies of the table, sorted.
+CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySample> copies,
+                         const Machine& machine, int warmup_steps);
+
+// Fits the gaps to measured steps of one schedule:
+//   gap       of a command that was ready before its queue's previous command ended: start - that end. On
+//             in-order compute queues together with the time between issues (fit_issue.h);
+//   hand-off  of a command that became ready, by the end of a command on another queue, when its own queue
+//             had been free for the gap already: start - that end. Not the first of its queue. The median:
+//             what is above it is waiting for a core. A kind without samples takes the mean of the others;
+//   wake      of the first command of a queue: its start - the moment at which the queue's first command was
+//             ready, hand-off included. The median of those that took longer than waking on a free core does
+//             (100 us, or a hand-off); zero when more drivers were awake sooner;
+//   step      first start - the step's start, less what the driver of that start takes to wake; the step's
+//             end - last end.
+// Gaps and step are means: sums of gaps are what makes a step. No samples: zero.
+GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);
+
+// Of steps in which one command runs at a time, so that nothing waits for a core: hand-offs, and gaps between
+// copies of devices that are made of threads. Means over typical steps, for they have two lengths: a core
+// that had nothing to do is awake still, or sleeps.
+void TakeGapsOfChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
+                     GapModel* gaps);
+// Of such steps of several tasks, which processes run: hand-offs to and from messages, and signals.
+void TakeGapsOfMessages(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
+                        GapModel* gaps);
+
+// Relative half width (nine in ten) of the step times around their median, from what is common to a whole
+// step; at most 1.
+double EstimateCommonSpread(std::span<const MeasuredStep> steps);
+
+}  // namespace lanescope::sims

@@ -1,0 +1,256 @@
+#include "sims/predict/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/base/split_mix.h"
+#include "core/base/statistics.h"
+#include "sims/time/ticks.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr double kNineInTenSigmas = 1.645;
+constexpr double kLowQuantile = 0.05, kHighQuantile = 0.95;
+constexpr size_t kMaxDrawnCommands = 4'000'000;
+constexpr int kMinDraws = 20;
+
+class NormalStream {
+ public:
+  explicit NormalStream(uint64_t seed) : bits_(seed) {}
+  // Box and Muller's transform, one of its two values.
+  double Next() {
+    const double u = Uniform(), v = Uniform();
+    return std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
+  }
+
+ private:
+  // In (0, 1].
+  double Uniform() { return static_cast<double>((bits_.Next() >> 11) + 1) * 0x1p-53; }
+  SplitMixStream bits_;
+};
+
+double SigmaOf(double relative_spread) {
+  return std::log1p(std::max(0.0, relative_spread)) / kNineInTenSigmas;
+}
+
+IdVector<CommandId, double> SigmasOf(const CommandEstimates& estimates) {
+  IdVector<CommandId, double> sigmas;
+  for (const CommandId c : estimates.spread_ns.ids()) {
+    const int64_t ns = estimates.costs.ns[c];
+    const double spread = ns > 0 ? static_cast<double>(estimates.spread_ns[c]) / static_cast<double>(ns) : 0;
+    sigmas.Add(SigmaOf(spread));
+  }
+  return sigmas;
+}
+
+int DrawsFor(const PredictionSettings& settings, size_t commands) {
+  const size_t affordable = kMaxDrawnCommands / std::max<size_t>(commands, 1);
+  return std::min(settings.draws,
+                  std::max(kMinDraws, static_cast<int>(std::min<size_t>(affordable, 1 << 20))));
+}
+
+void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const PredictionSettings& settings,
+                  Prediction* prediction) {
+  const int draws = DrawsFor(settings, estimates.costs.ns.size());
+  if (draws <= 0) return;
+  const IdVector<CommandId, double> sigmas = SigmasOf(estimates);
+  const double common_sigma = SigmaOf(settings.common_spread);
+  const int kinds =
+      estimates.kind.empty() ? 0 : 1 + *std::max_element(estimates.kind.begin(), estimates.kind.end());
+  std::vector<double> kind_error(static_cast<size_t>(kinds));
+  NormalStream normal(settings.seed);
+  CommandCosts drawn = estimates.costs;
+  simulator->Freeze(prediction->simulation);
+  std::vector<double> steps;
+  for (int draw = 0; draw < draws; ++draw) {
+    if (settings.cancelled != nullptr && settings.cancelled->load(std::memory_order_relaxed))
+      Throw(Code::kCancelled, "the prediction was cancelled");
+    for (double& error : kind_error) error = normal.Next();
+    const double common = std::exp(common_sigma * normal.Next());
+    for (const CommandId c : drawn.ns.ids()) {
+      const double z = estimates.basis[c] == CostBasis::kMeasured
+                           ? normal.Next()
+                           : kind_error[static_cast<size_t>(estimates.kind[c])];
+      const double ns = static_cast<double>(estimates.costs.ns[c]) * std::exp(sigmas[c] * z);
+      drawn.ns[c] = static_cast<int64_t>(std::min(ns + 0.5, static_cast<double>(kMaxSimulatedNs)));
+    }
+    steps.push_back(static_cast<double>(simulator->StepNs(drawn)) * common);
+  }
+  std::sort(steps.begin(), steps.end());
+  const auto at = [&](double quantile) { return std::llround(QuantileOfSorted(steps, quantile)); };
+  prediction->low_ns = std::min<int64_t>(prediction->step_ns, at(kLowQuantile));
+  prediction->high_ns = std::max<int64_t>(prediction->step_ns, at(kHighQuantile));
+}
+
+// By queue: the time in which at least one of its commands ran.
+IdVector<QueueId, int64_t> BusyOfQueues(const Schedule& schedule, const SimulationResult& result) {
+  IdVector<QueueId, int64_t> busy = result.queue_busy_ns;
+  IdVector<QueueId, std::vector<std::pair<int64_t, int64_t>>> runs(busy.size());
+  for (const CommandId c : schedule.commands.ids()) {
+    const QueueId queue = schedule.commands[c].queue;
+    if (schedule.queues[queue].workers > 1)
+      runs[queue].emplace_back(result.times[c].start_ns, result.times[c].end_ns);
+  }
+  for (const QueueId q : runs.ids()) {
+    if (schedule.queues[q].workers == 1) continue;
+    std::sort(runs[q].begin(), runs[q].end());
+    int64_t until = busy[q] = 0;
+    for (const auto& [start, end] : runs[q]) {
+      busy[q] += std::max<int64_t>(0, end - std::max(start, until));
+      until = std::max(until, end);
+    }
+  }
+  return busy;
+}
+
+void Summarise(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
+               Prediction* prediction) {
+  prediction->peak_bytes = schedule.peak_bytes;
+  prediction->busy.assign(machine.devices.size(), 0);
+  const auto step = static_cast<double>(std::max<int64_t>(prediction->step_ns, 1));
+  const IdVector<QueueId, int64_t> busy = BusyOfQueues(schedule, prediction->simulation);
+  for (const QueueId q : schedule.queues.ids()) {
+    if (schedule.queues[q].kind != QueueKind::kCompute) continue;
+    prediction->busy[schedule.queues[q].device] += static_cast<double>(busy[q]) / step;
+  }
+  double total = 0;
+  auto& share = prediction->basis_share;
+  for (const CommandId c : schedule.commands.ids()) {
+    const Command& command = schedule.commands[c];
+    const CommandTime& time = prediction->simulation.times[c];
+    const auto ns = static_cast<double>(time.end_ns - time.start_ns);
+    total += ns;
+    share[static_cast<size_t>(estimates.basis[c])] += ns;
+    prediction->unknown_commands += estimates.basis[c] == CostBasis::kNothing;
+    if (command.kind != CommandKind::kCopy) continue;
+    const CopyClass copy_class =
+        ClassifyCopy(machine, schedule.CopySource(command), schedule.CopyDestination(command));
+    CopyTraffic& traffic = prediction->copies[static_cast<size_t>(copy_class)];
+    ++traffic.count;
+    traffic.bytes += command.bytes;
+    traffic.ns += time.end_ns - time.start_ns;
+  }
+  for (double& part : share) part = total > 0 ? part / total : 0;
+}
+
+// A copy of which nobody knows how many bytes it moves.
+CostEstimate UnknownCopy(CostEstimate of_nothing) {
+  const int64_t ns = std::max(of_nothing.ns, kUnknownNs);
+  return {ns, static_cast<int64_t>(kUnknownSpread * static_cast<double>(ns)), CostBasis::kNothing};
+}
+
+struct LaunchEstimate {
+  CostEstimate cost;
+  OpWork work;
+  std::string_view op;
+};
+
+// `launch(command, device)`: what a launch costs and does.
+template <typename Launch>
+CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, const CostModel& costs,
+                             const PredictionSettings& settings, Launch launch) {
+  CommandEstimates estimates;
+  std::map<std::string, int> kinds;
+  const auto fetched = FetchedBytes(schedule, machine);
+  for (const CommandId c : schedule.commands.ids()) {
+    const Command& command = schedule.commands[c];
+    CostEstimate estimate{.basis = CostBasis::kMeasured};
+    WorkClass command_class = WorkClass::kCopy;
+    int cores = 1;
+    std::string kind;
+    if (command.kind == CommandKind::kLaunch) {
+      const DeviceId number = schedule.queues[command.queue].device;
+      const LaunchEstimate found = launch(c, number);
+      estimate = found.cost;
+      command_class = ClassOf(found.work);
+      cores = command.workers;
+      if (!settings.fetches.empty() && fetched[c] > 0) estimate.ns += settings.fetches.Ns(fetched[c]);
+      kind = fmt::format("{} {}", found.op, number.number());
+    } else if (command.kind == CommandKind::kCopy) {
+      const DeviceId src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
+      estimate = costs.Copy(machine, src, dst, command.bytes);
+      const Value& copied = schedule.values[schedule.Inputs(command)[0]];
+      if (!copied.shape.HasBound()) estimate = UnknownCopy(estimate);
+      kind = fmt::format("copy {} {}", src.number(), dst.number());
+    }
+    estimates.costs.ns.Add(estimate.ns);
+    estimates.costs.classes.Add(command_class);
+    estimates.costs.cores.Add(cores);
+    estimates.spread_ns.Add(estimate.spread_ns);
+    estimates.basis.Add(estimate.basis);
+    estimates.kind.Add(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
+  }
+  return estimates;
+}
+
+}  // namespace
+
+double Prediction::uncalibrated_share() const {
+  double sum = 0;
+  for (size_t b = 0; b < basis_share.size(); ++b) {
+    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis_share[b];
+  }
+  return sum;
+}
+
+double Prediction::extrapolated_share() const {
+  return share(CostBasis::kExtrapolated) + share(CostBasis::kAssumed) + share(CostBasis::kNothing);
+}
+
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs,
+                                  const PredictionSettings& settings) {
+  std::vector<TensorInfo> inputs;
+  return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
+    const NodeId number = schedule.commands[c].node;
+    const Node& node = graph.node(number);
+    inputs.clear();
+    for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));
+    const auto outputs = info.outputs(number);
+    return LaunchEstimate{costs.Launch(machine, device, node, inputs, outputs), WorkOf(node, inputs, outputs),
+                          node.op};
+  });
+}
+
+CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
+                                  const Machine& machine, const CalibratedCost& costs,
+                                  const PredictionSettings& settings) {
+  return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
+    return LaunchEstimate{costs.Launch(machine.device(device), work[c]), work[c].work, work[c].op};
+  });
+}
+
+PredictionSettings SettingsOf(const CostTable& table) {
+  PredictionSettings settings;
+  settings.gaps = table.gaps;
+  if (table.has_interference) settings.interference = table.interference;
+  settings.fetches = table.fetches;
+  settings.common_spread = table.common_spread;
+  return settings;
+}
+
+Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
+                   const PredictionSettings& settings) {
+  Prediction prediction;
+  const Interference* interference = settings.interference.has_value() ? &*settings.interference : nullptr;
+  Simulator simulator(schedule, machine, settings.gaps, interference, settings.simulation);
+  simulator.Run(estimates.costs, &prediction.simulation);
+  prediction.step_ns = prediction.low_ns = prediction.high_ns = prediction.simulation.step_ns;
+  DrawInterval(&simulator, estimates, settings, &prediction);
+  Summarise(schedule, machine, estimates, &prediction);
+  prediction.critical_path = FindCriticalPath(schedule, machine, prediction.simulation);
+  return prediction;
+}
+
+Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                   const Machine& machine, const CostModel& costs, const PredictionSettings& settings) {
+  return Predict(schedule, machine, EstimateCommands(graph, info, schedule, machine, costs, settings),
+                 settings);
+}
+
+}  // namespace lanescope::sims

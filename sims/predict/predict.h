@@ -1,0 +1,93 @@
+// What a step would take: from graph, schedule, machine and cost model to a time with an interval, and what
+// stands behind it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/graph/op.h"
+#include "core/graph/signature.h"
+#include "core/machine/copy_class.h"
+#include "core/machine/machine.h"
+#include "core/schedule/cost.h"
+#include "core/schedule/schedule.h"
+#include "sims/cost/cost_model.h"
+#include "sims/cost/cost_table.h"
+#include "sims/cost/fetch_cost.h"
+#include "sims/cost/gap_model.h"
+#include "sims/cost/interference.h"
+#include "sims/engine/critical_path.h"
+#include "sims/engine/simulator.h"
+#include "sims/predict/pipeline.h"
+
+namespace lanescope::sims {
+
+// What a cost model says of every command of a schedule.
+struct CommandEstimates {
+  CommandCosts costs;
+  IdVector<CommandId, int64_t> spread_ns;
+  IdVector<CommandId, CostBasis> basis;
+  IdVector<CommandId, int> kind;  // commands of one kind (op and device; devices of a copy) err together
+};
+struct CopyTraffic {
+  int64_t count = 0;
+  int64_t bytes = 0;
+  int64_t ns = 0;
+};
+
+struct Prediction {
+  int64_t step_ns = 0;
+  int64_t low_ns = 0, high_ns = 0;  // nine in ten steps
+  SimulationResult simulation;
+  IdVector<DeviceId, double> busy;  // fraction of the step in which its compute queues run
+  std::array<CopyTraffic, kNumCopyClasses> copies{};
+  IdVector<DeviceId, int64_t> peak_bytes;
+  CriticalPath critical_path;
+  std::array<double, kNumCostBases> basis_share{};  // of the commands' time, by CostBasis
+  std::optional<PipelinePrediction> input;          // where threads fill queues that the step takes from
+  int unknown_commands = 0;                         // that go by nothing (CostBasis::kNothing)
+
+  double share(CostBasis basis) const { return basis_share[static_cast<size_t>(basis)]; }
+  double uncalibrated_share() const;
+  // Of what goes by other ops, by sizes far from those that were measured, or by nothing.
+  double extrapolated_share() const;
+};
+
+// What is known beside the commands themselves, and how to predict.
+struct PredictionSettings {
+  GapModel gaps;
+  std::optional<Interference> interference;  // also gives the rates that demands are shares of
+  FetchCurve fetches;                        // added to launches that read first what a copy brought
+  double common_spread = 0;                  // CostTable::common_spread
+  SimulationOptions simulation;
+  const std::atomic<bool>* cancelled = nullptr;  // not null: asked before every draw
+  int draws = 200;  // of the interval; 0: none, the interval is the value. Fewer for very large schedules
+  uint64_t seed = 1;
+};
+// All that a cost table says beside launches and copies.
+PredictionSettings SettingsOf(const CostTable& table);
+
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs,
+                                  const PredictionSettings& settings);
+
+// Of a schedule whose graph is not there (ReadSchedule): `work` of its commands.
+CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
+                                  const Machine& machine, const CalibratedCost& costs,
+                                  const PredictionSettings& settings);
+
+// The value is a simulation with every command at its cost. The interval is the middle nine tenths of
+// seeded draws: a calibrated command varies by itself, uncalibrated ones of a kind err together, and the
+// whole step varies by common_spread; each factor is log-normal, so that the median stays and no time is
+// negative. The interval always contains the value. Same input, same bits. Throws Cancelled.
+Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
+                   const PredictionSettings& settings);
+Prediction Predict(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                   const Machine& machine, const CostModel& costs, const PredictionSettings& settings);
+
+}  // namespace lanescope::sims

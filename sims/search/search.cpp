@@ -1,0 +1,317 @@
+#include "sims/search/search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/base/split_mix.h"
+#include "core/base/thread.h"
+#include "core/record/recorder.h"
+#include "core/strategies/task_graph.h"
+#include "sims/search/annealing.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr int kChains = 8;  // a round; not the number of threads, or the result would depend on it
+constexpr int64_t kFewestEvaluations = 2'000, kMostEvaluations = 40'000;
+constexpr int64_t kEvaluationsPerGroup = 100;
+constexpr size_t kElites = 4;         // that chains start from
+constexpr double kMemoryStep = 0.97;  // when the model fits what compiling does not
+
+// Compiles and simulates a placement as `simulate` does.
+int64_t SimulateInFull(const StrategyInput& input, const PredictionSettings& settings,
+                       const Placement& placement) {
+  const Schedule schedule = Compile(input.graph, input.info, *input.step, placement, input.machine);
+  const CommandEstimates estimates =
+      EstimateCommands(input.graph, input.info, schedule, input.machine, input.costs, settings);
+  const Interference* interference = settings.interference ? &*settings.interference : nullptr;
+  return Simulate(schedule, input.machine, estimates.costs, settings.gaps, interference, settings.simulation)
+      .step_ns;
+}
+
+struct Elite {
+  FoundPlacement found;
+  PlacementState state;
+};
+
+struct ChainOutcome {
+  std::vector<Elite> elites;
+  int64_t evaluations = 0, simulations = 0;
+  bool out_of_memory = false;
+};
+
+class PlacementSearch {
+ public:
+  PlacementSearch(const StrategyInput& input, const PredictionSettings& settings,
+                  const SearchOptions& options)
+      : input_(input),
+        settings_(settings),
+        options_(options),
+        begin_ns_(NowNs()),
+        tasks_(input),
+        model_(tasks_, settings.gaps),
+        space_(tasks_) {}
+
+  SearchResult Run(const std::vector<SearchStart>& starts) {
+    for (const SearchStart& start : starts) AddStart(start);
+    if (elites_.empty()) {
+      RefuseAll();
+      Throw(Code::kInvalidArgument, "a search needs a placement to start from");
+    }
+    Report();
+    int idle = 0;
+    result_.settled = true;
+    while (idle < options_.patience && result_.rounds < options_.rounds && BestNs() > options_.enough_ns &&
+           !space_.movable().empty()) {
+      const int64_t before = BestNs();
+      RunRound();
+      if (over_) {
+        result_.settled = false;
+        break;
+      }
+      idle = BestNs() < before ? 0 : idle + 1;
+    }
+    for (const Elite& elite : elites_) {
+      if (result_.best.size() < static_cast<size_t>(std::max(1, options_.keep)))
+        result_.best.push_back(elite.found);
+    }
+    result_.wall_ns = NowNs() - begin_ns_;
+    return std::move(result_);
+  }
+
+  std::string ChainsText(const std::string& state, int first, int count) {
+    const nlohmann::json json = nlohmann::json::parse(state);
+    result_.rounds = json.at("round");
+    memory_share_ = json.at("memory_share");
+    elites_ = ElitesOf(json.at("elites"));
+    if (elites_.empty() || first < 0 || count < 1 || first + count > ChainsOfRound())
+      Throw(Code::kInvalidArgument, "chains {} to {} are none of a round", first, first + count);
+    return OutcomesText(RunChains(first, count));
+  }
+
+ private:
+  // Where no start can be simulated: one alone says why, of several the first does.
+  void RefuseAll() const {
+    if (result_.failed.empty()) return;
+    const auto& [name, error] = result_.failed.front();
+    if (result_.failed.size() == 1) throw error;
+    Throw(error.code(), "none of {} placements to start from can be simulated; {}: {}", result_.failed.size(),
+          name, error.message());
+  }
+
+  int64_t BestNs() const { return elites_.front().found.step_ns; }
+  bool IsOver() const {
+    return NowNs() - begin_ns_ >= options_.budget_ns ||
+           (options_.interrupted != nullptr && options_.interrupted->load(std::memory_order_relaxed));
+  }
+
+  void AddStart(const SearchStart& start) {
+    try {
+      ++result_.simulations;
+      const FoundPlacement found{start.name, start.placement,
+                                 SimulateInFull(input_, settings_, start.placement)};
+      result_.starts.push_back(found);
+      AddElite({found, {tasks_.DevicesIn(start.placement), tasks_.PrioritiesIn(start.placement)}});
+    } catch (const Error& error) {
+      result_.failed.emplace_back(start.name, error);
+    }
+  }
+
+  // Of placements that take the same time the first stays: they mostly are each other with devices swapped.
+  void AddElite(Elite elite) {
+    const auto at =
+        std::lower_bound(elites_.begin(), elites_.end(), elite,
+                         [](const Elite& a, const Elite& b) { return a.found.step_ns < b.found.step_ns; });
+    if (at != elites_.end() && at->found.step_ns == elite.found.step_ns) return;
+    elites_.insert(at, std::move(elite));
+    const size_t keep = std::max(kElites, static_cast<size_t>(std::max(1, options_.keep)));
+    if (elites_.size() > keep) elites_.pop_back();
+  }
+
+  int ChainsOfRound() const { return kChains * options_.restarts; }
+
+  void RunRound() {
+    std::vector<ChainOutcome> outcomes;
+    if (options_.elsewhere) {
+      outcomes = OutcomesOf(options_.elsewhere(StateText(), ChainsOfRound()));
+      if (outcomes.size() != static_cast<size_t>(ChainsOfRound()))
+        Throw(Code::kInternal, "{} of {} chains came back", outcomes.size(), ChainsOfRound());
+    } else {
+      outcomes = RunChains(ChainsOfRound() * options_.ranks.rank, ChainsOfRound());
+    }
+    ++result_.rounds;
+    over_ |= IsOver();
+    if (options_.ranks.size > 1) outcomes = OutcomesOf(options_.ranks.Share(OutcomesText(outcomes)));
+    for (ChainOutcome& outcome : outcomes) {
+      result_.evaluations += outcome.evaluations;
+      result_.simulations += outcome.simulations;
+      if (outcome.out_of_memory) memory_share_ *= kMemoryStep;
+      for (Elite& elite : outcome.elites) AddElite(std::move(elite));
+    }
+    Report();
+  }
+
+  std::vector<ChainOutcome> RunChains(int first, int count) const {
+    std::vector<ChainOutcome> outcomes(static_cast<size_t>(count));
+    std::atomic<int> next{0};
+    std::atomic<bool> stop{false};
+    std::mutex mutex;
+    std::optional<Error> failure;
+    const auto work = [&] {
+      try {
+        for (int chain = next++; chain < count && !stop; chain = next++)
+          outcomes[static_cast<size_t>(chain)] = RunChain(first + chain, stop);
+      } catch (const Error& error) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = error;
+        stop = true;
+      }
+    };
+    std::vector<std::thread> threads;
+    std::atomic<int> running{0};
+    try {
+      for (int t = 0; t < std::clamp(options_.threads, 1, count); ++t) {
+        ++running;
+        threads.push_back(StartThread("searching", [&] {
+          work();
+          --running;
+        }));
+      }
+    } catch (const Error&) {
+      --running;
+      if (threads.empty()) throw;  // fewer threads find the same
+    }
+    while (running > 0) {
+      if (IsOver()) stop = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (failure) throw *failure;  // which ends the other ranks too
+    return outcomes;
+  }
+
+  ChainOutcome RunChain(int chain, const std::atomic<bool>& stop) const {
+    ChainOutcome outcome;
+    const Elite& start = elites_[static_cast<size_t>(chain) % elites_.size()];
+    ChainOptions options;
+    options.seed =
+        options_.seed * kSplitMixStep +
+        static_cast<uint64_t>(result_.rounds * kChains * options_.restarts * options_.ranks.size + chain);
+    options.evaluations = std::clamp(kEvaluationsPerGroup * static_cast<int64_t>(space_.movable().size()),
+                                     kFewestEvaluations, kMostEvaluations);
+    options.memory_share = memory_share_;
+    options.stop = &stop;
+    const ChainResult found = Anneal(space_, model_, start.state, options);
+    outcome.evaluations = found.evaluations;
+    for (const auto& [model_ns, state] : found.best) {
+      Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
+      ++outcome.simulations;
+      try {
+        const int64_t step_ns = SimulateInFull(input_, settings_, placement);
+        const std::string& from = start.found.origin;
+        const std::string origin = from.starts_with("search") ? from : "search from " + from;
+        outcome.elites.push_back({{origin, std::move(placement), step_ns}, state});
+      } catch (const Error& error) {
+        if (error.code() != Code::kResourceExhausted) throw;
+        outcome.out_of_memory = true;
+      }
+    }
+    return outcome;
+  }
+
+  static nlohmann::json ElitesJson(const std::vector<Elite>& elites) {
+    nlohmann::json json = nlohmann::json::array();
+    for (const Elite& elite : elites)
+      json.push_back({elite.found.origin, elite.found.step_ns, elite.state.device, elite.state.priority});
+    return json;
+  }
+  std::vector<Elite> ElitesOf(const nlohmann::json& json) const {
+    std::vector<Elite> elites;
+    for (const nlohmann::json& given : json) {
+      PlacementState state{{}, given.at(3).get<std::vector<int>>()};
+      for (const int device : given.at(2)) state.device.emplace_back(device);
+      RequireState(state);
+      Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
+      elites.push_back({{given.at(0).get<std::string>(), std::move(placement), given.at(1).get<int64_t>()},
+                        std::move(state)});
+    }
+    return elites;
+  }
+  void RequireState(const PlacementState& state) const {
+    const auto is_device = [&](DeviceId d) { return input_.machine.devices.Contains(d); };
+    const auto groups = static_cast<size_t>(tasks_.num_groups()),
+               tasks = static_cast<size_t>(tasks_.num_tasks());
+    if (state.device.size() == groups && (state.priority.empty() || state.priority.size() == tasks) &&
+        std::all_of(state.device.begin(), state.device.end(), is_device))
+      return;
+    Throw(Code::kInvalidArgument, "a placement of another graph or machine came to this search");
+  }
+
+  std::string OutcomesText(const std::vector<ChainOutcome>& outcomes) const {
+    nlohmann::json json = {{"over", over_}, {"outcomes", nlohmann::json::array()}};
+    for (const ChainOutcome& outcome : outcomes)
+      json["outcomes"].push_back(
+          {outcome.evaluations, outcome.simulations, outcome.out_of_memory, ElitesJson(outcome.elites)});
+    return json.dump();
+  }
+  // Of all texts in their order. The search is over for all when it is for one.
+  std::vector<ChainOutcome> OutcomesOf(const std::vector<std::string>& texts) {
+    std::vector<ChainOutcome> all;
+    for (const std::string& text : texts) {
+      const nlohmann::json json = nlohmann::json::parse(text);
+      over_ |= json.at("over").get<bool>();
+      for (const nlohmann::json& given : json.at("outcomes"))
+        all.push_back({ElitesOf(given.at(3)), given.at(0), given.at(1), given.at(2)});
+    }
+    return all;
+  }
+
+  // What the chains of the next round depend on.
+  std::string StateText() const {
+    return nlohmann::json{
+        {"round", result_.rounds}, {"memory_share", memory_share_}, {"elites", ElitesJson(elites_)}}
+        .dump();
+  }
+
+  void Report() const {
+    if (!options_.progress) return;
+    options_.progress({NowNs() - begin_ns_, result_.evaluations, BestNs(), elites_.front().found.origin});
+  }
+
+  const StrategyInput& input_;
+  const PredictionSettings& settings_;
+  const SearchOptions& options_;
+  const int64_t begin_ns_;
+  const TaskGraph tasks_;
+  const PlacementModel model_;
+  const MoveSpace space_;
+  double memory_share_ = 1;
+  bool over_ = false;          // by budget or interrupt, on any rank
+  std::vector<Elite> elites_;  // best first, of different step times
+  SearchResult result_;
+};
+
+}  // namespace
+
+SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
+                              const std::vector<SearchStart>& starts, const SearchOptions& options) {
+  LANESCOPE_CHECK(input.step != nullptr);
+  return PlacementSearch(input, settings, options).Run(starts);
+}
+
+std::string SearchChains(const StrategyInput& input, const PredictionSettings& settings,
+                         const SearchOptions& options, const std::string& state, int first, int count) {
+  LANESCOPE_CHECK(input.step != nullptr);
+  try {
+    return PlacementSearch(input, settings, options).ChainsText(state, first, count);
+  } catch (const nlohmann::json::exception& error) {
+    Throw(Code::kInvalidArgument, "this is no state of a search: {}", error.what());
+  }
+}
+
+}  // namespace lanescope::sims

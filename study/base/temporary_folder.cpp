@@ -1,0 +1,27 @@
+#include "study/base/temporary_folder.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace lanescope::study {
+
+TemporaryFolder::TemporaryFolder() {
+  std::error_code error;
+  path_ = (std::filesystem::temp_directory_path(error) / "lanescope-XXXXXX").string();
+  if (error || mkdtemp(path_.data()) == nullptr) {
+    Throw(Code::kNotFound, "cannot make a temporary folder: {}; set TMPDIR",
+          error ? error.message() : std::strerror(errno));
+  }
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace lanescope::study

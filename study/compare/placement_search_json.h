@@ -1,0 +1,15 @@
+// What a search finds as JSON, with the keys that docs/ lists. Internal to study.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/graph/graph.h"
+#include "core/machine/machine.h"
+#include "study/compare/placement_search.h"
+
+namespace lanescope::study {
+
+// "verified" is empty: what ran on devices is for who ran it.
+nlohmann::json FoundPlacementsJson(const FoundPlacements& found, const Graph& graph, const Machine& machine);
+
+}  // namespace lanescope::study

@@ -1,0 +1,190 @@
+// One run of a placed graph: steps in a session, recorded into a trace and kept for calibration. Every run
+// that is measured, whoever asks for it, is one of these.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/record/event.h"
+#include "core/record/input_log.h"
+#include "core/record/recorder.h"
+#include "core/record/run_info.h"
+#include "exec/measure/core_speeds.h"
+#include "exec/run/session.h"
+#include "study/base/cancellation.h"
+#include "study/base/notes.h"
+#include "study/job/computers.h"
+#include "study/job/job.h"
+#include "study/measure/disturbance.h"
+#include "study/measure/gpu_clocks.h"
+#include "study/measure/input_threads.h"
+#include "study/measure/run_capture.h"
+#include "study/measure/run_settings.h"
+#include "study/workload/placing.h"
+#include "traces/record/trace_writer.h"
+
+namespace lanescope::exec {
+enum class Stage : int64_t;
+}  // namespace lanescope::exec
+
+namespace lanescope::study {
+
+class JobCapture;
+
+struct RecordedRunOptions {
+  RunSettings settings;
+  // All events are kept, for calibration; otherwise as many as oversubscription is judged by.
+  bool keep_events = false;
+  bool watch_others = false;              // measure with every step what others took from it
+  const GpuClocks* gpu_clocks = nullptr;  // not null: read after every step
+  // Not null: taken around every step of 10 ms or more, and around as many shorter ones together.
+  exec::CoreSpeeds* core_speeds = nullptr;
+  double copy_cores = 0.1;  // cores that one copy between devices keeps busy, to judge oversubscription
+  // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU.
+  RunCapture* capture = nullptr;
+  Cancellation* cancellation = nullptr;
+  // Not null: the processes that run it together. The trace is the first one's, and holds what all did.
+  Job* job = nullptr;
+  Computers computers = OneComputer();  // that play the machine's tasks, to judge oversubscription
+  bool start_together = false;          // the processes begin recorded steps at the same moment
+  // Not negative: it is of this task of the machine alone, whose devices the process plays, and which feeds
+  // and fetches. The others of the job run something else meanwhile.
+  int task = -1;
+  // Not null: this process is alone in what it runs, and these tasks serve it. The trace holds what all of
+  // them did for it.
+  exec::RemoteTasks* servers = nullptr;
+  // Of such a process: who gives the variables of those tasks their first values. `initializer` is the rank
+  // of a client that does, once for all; the others wait for it, and see to their own variables. -1: nobody.
+  int initializer = -1;
+  // Containers of those tasks that it empties before it gives first values, or as nobody gives them. Who
+  // waits for those of another client leaves that to it.
+  std::vector<std::string> reset = {};
+  int alone_steps = 0;  // of the initializer, not recorded, before the others begin
+  // After its steps it goes on, without recording, until all clients have run theirs: they wait for what its
+  // steps give them.
+  bool together = false;
+  Notes note;
+  // What is fed in a step, by its number (those that warm up count). Null: what the run configuration says.
+  std::function<std::map<std::string, Tensor>(int64_t step)> feeds = nullptr;
+};
+
+// What a trace says of a measured run; refers to all three.
+RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info);
+
+// Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends
+// with Cancelled soon after it is cancelled.
+class RecordedRun : private EventSink {
+ public:
+  // Compiles and runs the init targets. `writer` may be null: nothing is written.
+  RecordedRun(const PlacedGraph& placed, const Machine& machine, traces::TraceWriter* writer,
+              const RecordedRunOptions& options);
+  ~RecordedRun() override;
+
+  // Steps that are not recorded.
+  void WarmUp(int steps);
+  // Of at least two steps that are not recorded and take so long together, the quickest. ns.
+  int64_t QuickestStep(int64_t for_ns);
+  // Recorded steps; appends to step_ns. The first time, be it for none, the trace gets the schedule.
+  void RunSteps(int steps);
+  // Everything recorded is in the trace (and in events), and the run is marked complete, or with the error
+  // that ended it. Idempotent.
+  void Finish(const std::string& error = "");
+  // All of these in turn. Whatever ends it early is told in the trace, and thrown.
+  void RunToEnd(int warmup_steps, int steps);
+
+  int run_id() const { return run_id_; }
+  const PlacedGraph& placed() const { return placed_; }
+  const std::shared_ptr<const Schedule>& schedule() const { return step_->schedule; }
+  const GraphInfo& info() const { return *step_->info; }
+  const std::vector<int64_t>& step_ns() const { return step_ns_; }
+  // By step: of processors, that its messages took in all processes.
+  const std::vector<int64_t>& messaging_ns() const { return messaging_ns_; }
+  // By recorded step, where options.watch_others; else empty. A call of RunSteps is a round.
+  const std::vector<Disturbance>& disturbances() const { return disturbances_; }
+  // 1 for recorded steps that do not count whatever was taken from them.
+  void LeaveOut(std::vector<char> steps) { left_out_ = std::move(steps); }
+  // By recorded step (UndisturbedSteps, OtherClockSteps); those that were not watched are, unless they are
+  // left out.
+  std::vector<char> Undisturbed() const;
+  // By recorded step, where options.core_speeds: mean of before and after it. Else empty.
+  const std::vector<int64_t>& core_speeds() const { return core_speeds_; }
+  // By recorded step, where options.gpu_clocks; else empty.
+  const std::vector<GpuClock>& gpu_clocks() const { return gpu_clocks_; }
+  // Of recorded steps that changed variables of tasks that serve it: how many steps of others had changed
+  // them meanwhile.
+  const std::vector<int64_t>& staleness() const { return staleness_; }
+  // Where its configuration has queue runners: they have no more for its steps, which therefore ended before
+  // they were asked to.
+  bool input_ended() const { return input_ended_; }
+  // Steps so far, those that warm up among them, and records that their readers have read.
+  int64_t batches() const { return next_step_; }
+  int64_t records_read() const { return session_->records_read(); }
+  const std::vector<Event>& events() const { return events_; }
+  // What its recorded steps waited for, and what filled their queues; where options.keep_events.
+  const InputRecord& input() const { return input_record_; }
+  const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
+  bool oversubscribed() const { return oversubscribed_; }  // once finished
+  // Called with number and fetches of every step; those that warm up count.
+  std::function<void(int64_t step, const std::vector<Tensor>&)> on_step;
+
+ private:
+  void Consume(std::span<const Event> events) override;
+  void CountDropped(int64_t records) override;
+  void Deliver(std::span<const Event> events);
+  bool IsServed() const { return options_.servers != nullptr; }
+  bool IsOfJob() const { return options_.job != nullptr && options_.job->is_shared(); }
+  bool IsShared() const { return IsServed() || (IsOfJob() && options_.task < 0); }
+  void GatherEvents();
+  bool AwaitsValues() const;
+  void BeginCapture();
+  void Initialize();
+  void AwaitClient(int client, exec::Stage stage);
+  void WarmUpAlone();
+  void AwaitOtherClients();
+  void AwaitAllDone();
+  void BeginTrace();
+  int64_t RunOne();
+  exec::RunResult RunStep();
+  int64_t CoreSpeed();
+  void DeliverInput();
+  std::vector<StepDisturbance> StepDisturbances() const;
+
+  PlacedGraph placed_;
+  const Machine& machine_;
+  traces::TraceWriter* writer_;
+  RecordedRunOptions options_;
+  RunSpec spec_;  // the workload's, with the run's seed
+  std::unique_ptr<exec::Session> session_;
+  exec::PreparedStep* step_ = nullptr;
+  InputLog input_log_;                   // outlives the session's steps
+  std::unique_ptr<InputThreads> input_;  // from the first step on, if there are queue runners
+  bool input_ended_ = false;
+  std::unique_ptr<Recorder> recorder_;
+  EventSink* trace_sink_ = nullptr;
+  std::unique_ptr<JobCapture> job_capture_;  // of a job that captures
+  int run_id_ = 0;
+  int64_t next_step_ = 0;
+  bool finished_ = false;
+  bool oversubscribed_ = false;
+  std::vector<int64_t> step_ns_;
+  std::vector<int64_t> messaging_ns_;
+  int64_t last_messaging_ns_ = 0;
+  std::optional<DisturbanceMeter> meter_;
+  std::vector<Disturbance> disturbances_;
+  std::vector<GpuClock> gpu_clocks_;
+  std::vector<int64_t> core_speeds_;
+  int steps_per_round_ = 0;
+  std::vector<char> left_out_;
+  std::vector<Event> events_;
+  InputRecord input_record_;
+  std::vector<Event> not_gathered_;  // of a job: this process' own
+  std::vector<Tensor> last_fetches_;
+  int64_t last_staleness_ = -1;
+  std::vector<int64_t> staleness_;
+};
+
+}  // namespace lanescope::study

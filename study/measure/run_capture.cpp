@@ -1,0 +1,69 @@
+#include "study/measure/run_capture.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "core/record/recorder.h"
+#include "profiler/capture_session.h"
+
+namespace lanescope::study {
+
+RunCapture::RunCapture(Profile profile) {
+  if (profile == Profile::kOff) return;
+  profiler::CaptureOptions options;
+  options.mode = profile == Profile::kFull ? profiler::CaptureMode::kFull : profiler::CaptureMode::kKernels;
+  options.with_tags = true;
+  session_ = profiler::CaptureSession::Start(options, this, &problem_);
+  if (session_ != nullptr) session_->KeepFrom(INT64_MAX);
+}
+
+RunCapture::~RunCapture() { Stop(); }
+
+void RunCapture::SendTo(traces::ActivitySink* sink) {
+  std::lock_guard lock(mutex_);
+  sink_ = sink;
+  for (traces::ActivityBatch& batch : std::exchange(held_, {})) sink_->Consume(std::move(batch));
+}
+
+std::vector<traces::ActivityBatch> RunCapture::Take() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(held_, {});
+}
+
+void RunCapture::BeginRecording() {
+  if (session_ != nullptr) session_->KeepFrom(NowNs());
+}
+
+void RunCapture::Stop() {
+  if (session_ != nullptr) session_->Stop();
+}
+
+void RunCapture::Begin(int schedule, int step, CommandId command) {
+  session_->PushTag(traces::MakeActivityTag(static_cast<uint32_t>(schedule), static_cast<uint32_t>(step),
+                                            static_cast<uint32_t>(command.number())));
+}
+
+void RunCapture::End() { session_->PopTag(); }
+
+// Nodes of a graph are its own: which step they run in says the launch of the graph.
+void RunCapture::GraphRecorded(int schedule, std::span<const std::pair<const void*, CommandId>> nodes) {
+  for (const auto& [node, command] : nodes) {
+    session_->AddGraphNode(
+        const_cast<void*>(node),
+        traces::MakeActivityTag(static_cast<uint32_t>(schedule), 0, static_cast<uint32_t>(command.number())));
+  }
+}
+
+void RunCapture::Consume(traces::ActivityBatch batch) {
+  batch.pid = static_cast<uint32_t>(getpid());
+  std::lock_guard lock(mutex_);
+  if (sink_ != nullptr) {
+    sink_->Consume(std::move(batch));
+  } else {
+    held_.push_back(std::move(batch));
+  }
+}
+
+}  // namespace lanescope::study

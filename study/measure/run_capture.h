@@ -1,0 +1,56 @@
+// What GPUs do while a graph runs, into the trace of the run.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/record/launch_observer.h"
+#include "core/schedule/schedule.h"
+#include "study/measure/run_settings.h"
+#include "traces/record/activity_rows.h"
+
+namespace lanescope::profiler {
+class CaptureSession;
+}  // namespace lanescope::profiler
+
+namespace lanescope::study {
+
+// Make it before anything touches a GPU. Without one it does nothing: host events are recorded anyway.
+class RunCapture : private LaunchObserver, private traces::ActivitySink {
+ public:
+  explicit RunCapture(Profile profile);
+  ~RunCapture() override;
+  RunCapture(const RunCapture&) = delete;
+  RunCapture& operator=(const RunCapture&) = delete;
+
+  bool active() const { return session_ != nullptr; }
+  // Why it is not active although it was asked for; empty: it was not asked for, or it is active.
+  const std::string& problem() const { return problem_; }
+  // For the session that runs; null when not active.
+  LaunchObserver* observer() { return active() ? this : nullptr; }
+  // Rows go there, from the first one on.
+  void SendTo(traces::ActivitySink* sink);
+  // What has come so far, where it goes to no sink.
+  std::vector<traces::ActivityBatch> Take();
+  // Rows of work that begins before this call are left out.
+  void BeginRecording();
+  // Everything is with the sink. Idempotent.
+  void Stop();
+
+ private:
+  void Begin(int schedule, int step, CommandId command) override;
+  void End() override;
+  void GraphRecorded(int schedule, std::span<const std::pair<const void*, CommandId>> nodes) override;
+  void Consume(traces::ActivityBatch batch) override;
+
+  std::string problem_;
+  std::mutex mutex_;
+  traces::ActivitySink* sink_ = nullptr;     // mutex_
+  std::vector<traces::ActivityBatch> held_;  // mutex_; until there is a sink
+  std::unique_ptr<profiler::CaptureSession> session_;
+};
+
+}  // namespace lanescope::study

@@ -1,0 +1,136 @@
+#include "study/predict/predictor.h"
+
+#include <functional>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "sims/cost/device_speed.h"
+#include "study/workload/input_pipeline.h"
+
+namespace lanescope::study {
+namespace {
+
+// Launches of one graph's nodes, asked for once.
+class RememberedCost : public CostModel {
+ public:
+  RememberedCost(std::shared_ptr<const CostModel> costs, const Graph& graph)
+      : costs_(std::move(costs)), nodes_(graph.nodes()) {}
+
+  CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
+                      std::span<const TensorInfo> inputs,
+                      std::span<const TensorInfo> outputs) const override {
+    const std::less<const Node*> before;
+    const Node* const first = nodes_.data();
+    if (before(&node, first) || !before(&node, first + nodes_.size()))
+      return costs_->Launch(machine, device, node, inputs, outputs);
+    const uint64_t key = static_cast<uint64_t>(&node - first) << 16 | device.index();
+    {
+      std::lock_guard lock(mutex_);
+      const auto found = known_.find(key);
+      if (found != known_.end()) return found->second;
+    }
+    const CostEstimate estimate = costs_->Launch(machine, device, node, inputs, outputs);
+    std::lock_guard lock(mutex_);
+    known_.emplace(key, estimate);
+    return estimate;
+  }
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override {
+    return costs_->Copy(machine, src, dst, bytes);
+  }
+
+ private:
+  const std::shared_ptr<const CostModel> costs_;
+  const std::span<const Node> nodes_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_map<uint64_t, CostEstimate> known_;  // by node and device; guarded by mutex_
+};
+
+}  // namespace
+
+Predictor::Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated)
+    : base_machine_(std::move(machine)), machine_(base_machine_), calibrated_(std::move(calibrated)) {
+  base_ = calibrated_ != nullptr ? std::static_pointer_cast<const CostModel>(calibrated_)
+                                 : std::make_shared<RooflineCost>();
+  SetCosts();
+}
+
+Predictor::Predictor(Machine machine) : Predictor(std::move(machine), nullptr) {}
+
+Predictor::Predictor(Machine machine, sims::CostTable table)
+    : Predictor(std::move(machine), std::make_shared<sims::CalibratedCost>(std::move(table))) {}
+
+Predictor Predictor::At(Machine machine, const IdVector<DeviceId, double>& speed) const {
+  for (const double factor : speed) sims::RequireSpeed(factor);
+  Predictor changed(*this);
+  changed.base_machine_ = machine;
+  changed.speed_ = speed;
+  changed.machine_ = lanescope::sims::AtSpeed(std::move(machine), speed);
+  changed.SetCosts();
+  return changed;
+}
+
+void Predictor::SetCosts() {
+  costs_ = speed_.empty() ? base_ : std::make_shared<sims::CostAtSpeed>(*base_, base_machine_, speed_);
+}
+
+void Predictor::RememberLaunches(const Graph& graph) {
+  base_ = std::make_shared<RememberedCost>(base_, graph);
+  SetCosts();
+}
+
+std::string Predictor::origin() const {
+  return calibrated_ != nullptr ? "calibrated on " + calibrated_->table().calibrated_on : "uncalibrated";
+}
+
+sims::PredictionSettings Predictor::settings() const {
+  return calibrated_ != nullptr ? sims::SettingsOf(calibrated_->table()) : sims::PredictionSettings();
+}
+
+sims::Prediction Predictor::Predict(const Workload& workload, const Schedule& schedule,
+                                    const PredictOptions& options) const {
+  sims::PredictionSettings settings = this->settings();
+  settings.draws = options.draws;
+  settings.cancelled = options.cancelled;
+  if (options.without != nullptr) options.without->leave_out(&settings);
+  sims::Prediction prediction =
+      lanescope::sims::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+  if (table() != nullptr) AddInput(workload, machine_, schedule, table()->input, &prediction);
+  return prediction;
+}
+
+std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule& schedule,
+                                       const std::atomic<bool>* cancelled) const {
+  std::vector<int64_t> step_ns;
+  for (const sims::Effect* effect : sims::AllEffects())
+    step_ns.push_back(Predict(workload, schedule, {0, cancelled, effect}).step_ns);
+  return step_ns;
+}
+
+sims::LowerBound Predictor::BoundOf(const Workload& workload) const {
+  const StrategyInput input{workload.graph(), workload.info(),   machine_,
+                            *costs_,          workload.placer(), &workload.request()};
+  return sims::FindLowerBound(input, TaskGraph(input), settings().gaps);
+}
+
+namespace {
+
+sims::SweepCandidate CandidateOf(const SweptStep& step) {
+  return {step.name, &step.workload->graph(), &step.workload->info(), step.schedule};
+}
+
+}  // namespace
+
+sims::Sweep Predictor::SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range,
+                                  const Ranks& ranks, const sims::SweepElsewhere& elsewhere) const {
+  std::vector<sims::SweepCandidate> candidates;
+  for (const SweptStep& step : steps) candidates.push_back(CandidateOf(step));
+  return sims::RunSweep(machine_, *costs_, settings(), candidates, range, ranks, elsewhere);
+}
+
+std::vector<int64_t> Predictor::SweepSteps(const SweptStep& step, const sims::SweepRange& range,
+                                           const std::vector<double>& bandwidth) const {
+  return sims::SweepSteps(machine_, *costs_, settings(), CandidateOf(step), range, bandwidth);
+}
+
+}  // namespace lanescope::study

@@ -1,0 +1,101 @@
+#include "study/predict/trace_accuracy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/statistics.h"
+#include "core/machine/machine.h"
+#include "sims/effects/effect.h"
+#include "sims/predict/predict.h"
+#include "study/predict/calibration.h"
+#include "traces/read/recorded_schedule.h"
+#include "traces/read/trace_reader.h"
+
+namespace lanescope::study {
+namespace {
+
+// Median of the steps that count, and how far rounds lie from it.
+void Describe(const traces::TraceRun& run, RunAccuracy* accuracy) {
+  std::vector<double> all;
+  std::map<int, std::vector<double>> rounds;
+  for (const traces::TraceStep& step : run.steps) {
+    if (!step.counts) continue;
+    all.push_back(static_cast<double>(step.end_ns - step.start_ns));
+    rounds[step.round].push_back(all.back());
+  }
+  accuracy->measured_ns = Median(std::move(all));
+  for (auto& [round, steps] : rounds) {
+    const double distance = std::abs(Median(std::move(steps)) - accuracy->measured_ns);
+    accuracy->noise = std::max(accuracy->noise, distance / accuracy->measured_ns);
+  }
+}
+
+class RunPredictor {
+ public:
+  RunPredictor(const Machine& machine, sims::CostTable table, const TraceAccuracyOptions& options)
+      : machine_(machine), costs_(std::move(table)), options_(options) {}
+
+  void Predict(const traces::RecordedSchedule& recorded, RunAccuracy* accuracy) const {
+    sims::PredictionSettings settings = sims::SettingsOf(costs_.table());
+    settings.draws = options_.draws;
+    const sims::Prediction prediction = PredictWith(recorded, settings);
+    accuracy->predicted_ns = prediction.step_ns;
+    accuracy->low_ns = prediction.low_ns;
+    accuracy->high_ns = prediction.high_ns;
+    if (!options_.ablate) return;
+    settings.draws = 0;
+    for (const sims::Effect* effect : sims::AllEffects()) {
+      sims::PredictionSettings without = settings;
+      effect->leave_out(&without);
+      accuracy->without_ns.push_back(PredictWith(recorded, without).step_ns);
+    }
+  }
+
+ private:
+  sims::Prediction PredictWith(const traces::RecordedSchedule& recorded,
+                               const sims::PredictionSettings& settings) const {
+    const sims::CommandEstimates estimates =
+        sims::EstimateCommands(recorded.schedule, recorded.work, machine_, costs_, settings);
+    return lanescope::sims::Predict(recorded.schedule, machine_, estimates, settings);
+  }
+
+  const Machine& machine_;
+  const sims::CalibratedCost costs_;
+  const TraceAccuracyOptions options_;
+};
+
+}  // namespace
+
+std::vector<RunAccuracy> PredictRuns(const std::string& path, const TraceAccuracyOptions& options) {
+  traces::TraceReader reader(path);
+  std::vector<traces::TraceRunInfo> infos = reader.Runs();
+  std::erase_if(infos, [](const traces::TraceRunInfo& info) {
+    return info.simulated || !info.complete || !info.error.empty() || info.machine_json.empty();
+  });
+  if (infos.empty()) Throw(Code::kNotFound, "{} has no complete measured run", path);
+  const Machine machine = ParseMachine(infos.front().machine_json);
+  const RunPredictor predictor(machine, CalibrateOnRun(&reader, infos.front().id), options);
+  std::vector<RunAccuracy> found;
+  for (const traces::TraceRunInfo& info : infos) {
+    if (info.machine_json != infos.front().machine_json) continue;
+    const traces::TraceRun run = reader.ReadRun(info.id);
+    if (run.steps.empty() || traces::NumSchedules(run) != 1) continue;
+    RunAccuracy accuracy;
+    accuracy.run = info.id;
+    accuracy.graph = info.graph;
+    accuracy.strategy = info.strategy;
+    accuracy.in_sample = info.id == infos.front().id;
+    accuracy.oversubscribed = info.oversubscribed;
+    accuracy.disturbed = run.all_disturbed;
+    Describe(run, &accuracy);
+    predictor.Predict(traces::ReadSchedule(run, 0, machine), &accuracy);
+    found.push_back(std::move(accuracy));
+  }
+  return found;
+}
+
+}  // namespace lanescope::study

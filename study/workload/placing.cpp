@@ -1,0 +1,106 @@
+#include "study/workload/placing.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/collective/joint_launch.h"
+#include "core/strategies/graph_strategy.h"
+#include "core/strategies/strategy.h"
+#include "exec/device/backends.h"
+#include "study/workload/external_strategy.h"
+
+namespace lanescope::study {
+namespace {
+
+constexpr std::string_view kProgramPrefix = "exec:";
+
+PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strategy, const Machine& machine,
+                            const CostModel& costs, const PlaceOptions& options);
+
+PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, const Machine& machine,
+                        const CostModel& costs, const PlaceOptions& options) {
+  if (const GraphStrategy* rewriting = FindGraphStrategy(strategy)) {
+    StepGraph step = rewriting->rewrite({workload.graph(), workload.spec(), workload.info(), machine, costs});
+    WorkloadOptions same;
+    same.soft_placement = workload.placer().soft_placement;
+    const auto written =
+        std::make_shared<const Workload>(workload.name(), std::move(step.graph), std::move(step.spec), same);
+    PlacedGraph placed = PlaceAsItIs(*written, "annotated", machine, costs, options);
+    placed.strategy = strategy;
+    if (placed.written == nullptr) placed.written = written;
+    return placed;
+  }
+  PlacerOptions placer = workload.placer();
+  std::vector<NodeId> order;
+  if (options.order != nullptr) placer.log = [&](NodeId node, DeviceId) { order.push_back(node); };
+  const StrategyInput input{workload.graph(), workload.info(), machine, costs, placer, &workload.request()};
+  PlacedGraph placed{&workload, strategy, {}};
+  if (strategy.starts_with(kProgramPrefix)) {
+    const auto program = std::string_view(strategy).substr(kProgramPrefix.size());
+    placed.placement = PlaceByProgram(program, workload, machine, costs, PlaceAnnotated(input),
+                                      {1000 * options.program_timeout_s, options.cancellation});
+  } else {
+    placed.placement = PlaceByStrategy(strategy, input);
+  }
+  if (!WhyNoJointLaunches(workload.graph(), placed.placement, machine).empty())
+    return PlaceWithCopies(workload, strategy, machine, costs, options);
+  if (options.order != nullptr) {
+    // A strategy may place several times; the last time counts.
+    const auto nodes = std::min(order.size(), workload.graph().num_nodes());
+    options.order->assign(order.end() - static_cast<ptrdiff_t>(nodes), order.end());
+  }
+  return placed;
+}
+
+// The workload with copies in place of joint launches, under the same strategy.
+PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strategy, const Machine& machine,
+                            const CostModel& costs, const PlaceOptions& options) {
+  WorkloadOptions same;
+  same.soft_placement = workload.placer().soft_placement;
+  const auto written = std::make_shared<const Workload>(
+      workload.name(), WithoutJointLaunches(workload.graph(), workload.request().feeds, &machine),
+      workload.spec(), same);
+  PlacedGraph placed = PlaceAsItIs(*written, strategy, machine, costs, options);
+  placed.written = written;
+  return placed;
+}
+
+}  // namespace
+
+bool TakesJointLaunches(const Machine& machine, const std::string& all_reduce) {
+  if (all_reduce.empty()) return exec::HasJointLaunches(machine);
+  return all_reduce == "nccl" &&
+         std::none_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
+           return device.is_gpu() && device.kind == DeviceKind::kVirtual;
+         });
+}
+
+PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
+                  const CostModel& costs, const PlaceOptions& options) {
+  return OnWire(PlaceAsItIs(workload, strategy, machine, costs, options), machine, options.wire);
+}
+
+PlacedGraph OnWire(PlacedGraph placed, const Machine& machine, WireFormat format) {
+  if (format == WireFormat::kFloat32) return placed;
+  const Workload& workload = *placed.workload;
+  WiredGraph wired = WriteWireFormat(workload.graph(), workload.info(), workload.request().feeds,
+                                     workload.request().fetches, placed.placement, machine, format);
+  WorkloadOptions same;
+  same.soft_placement = workload.placer().soft_placement;
+  PlacedGraph written{nullptr, fmt::format("{}, {}", placed.strategy, WireFormatName(format)),
+                      std::move(wired.placement)};
+  written.written =
+      std::make_shared<const Workload>(workload.name(), std::move(wired.graph), workload.spec(), same);
+  written.workload = written.written.get();
+  LANESCOPE_CHECK(written.workload->graph().num_nodes() == written.placement.device.size());
+  return written;
+}
+
+Schedule CompileStep(const PlacedGraph& placed, const Machine& machine) {
+  const Workload& workload = *placed.workload;
+  return Compile(workload.graph(), workload.info(), workload.request(), placed.placement, machine);
+}
+
+}  // namespace lanescope::study
