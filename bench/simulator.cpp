@@ -31,9 +31,7 @@ void Count(benchmark::State& state, const Setting& setting) {
 
 void BM_Run(benchmark::State& state, bool share_links) {
   const Setting setting(state.range(0), state.range(1));
-  sims::SimulationOptions options;
-  options.share_links = share_links;
-  sims::Simulator simulator(setting.schedule, setting.machine, {}, nullptr, options);
+  sims::Simulator simulator(setting.schedule, setting.machine, {.share_links = share_links});
   sims::SimulationResult result;
   for (auto _ : state) simulator.Run(setting.costs, &result);
   Count(state, setting);
@@ -42,9 +40,7 @@ void BM_Run(benchmark::State& state, bool share_links) {
 // Step times alone, in a frozen order: in-order queues, copies alone.
 void BM_FrozenOrder(benchmark::State& state) {
   const Setting setting(state.range(0), state.range(1), true);
-  sims::SimulationOptions options;
-  options.share_links = false;
-  sims::Simulator simulator(setting.schedule, setting.machine, {}, nullptr, options);
+  sims::Simulator simulator(setting.schedule, setting.machine, {});
   sims::SimulationResult result;
   simulator.Run(setting.costs, &result);
   simulator.Freeze(result);
@@ -55,12 +51,9 @@ void BM_FrozenOrder(benchmark::State& state) {
 
 void BM_PrepareAndRun(benchmark::State& state, bool share_links) {
   const Setting setting(state.range(0), state.range(1));
-  sims::SimulationOptions options;
-  options.share_links = share_links;
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(
-        sims::Simulate(setting.schedule, setting.machine, setting.costs, {}, nullptr, options).step_ns);
-  }
+  const sims::SimulationModel model{.share_links = share_links};
+  for (auto _ : state)
+    benchmark::DoNotOptimize(sims::Simulate(setting.schedule, setting.machine, setting.costs, model).step_ns);
   Count(state, setting);
 }
 
@@ -70,13 +63,12 @@ void BM_AllEffects(benchmark::State& state) {
   for (DeviceSpec& device : setting.machine.devices) {
     if (device.kind == DeviceKind::kModelled) device.kind = DeviceKind::kVirtual;
   }
-  sims::GapModel gaps;
-  for (auto& classes : gaps.gap_ns) classes.fill(300);
-  for (auto& classes : gaps.handoff_ns) classes.fill(2000);
-  sims::Interference interference;
-  interference.host = {
+  sims::SimulationModel model{.share_links = true};
+  for (auto& classes : model.delays.gap_ns) classes.fill(300);
+  for (auto& classes : model.delays.handoff_ns) classes.fill(2000);
+  model.interference.emplace().host = {
       .slowdown = {{{1.1, 1.2, 1.3}, {1.2, 1.5, 1.6}, {1.0, 1.1, 1.2}}}, .cores = 4, .copy_cores = 0.3};
-  sims::Simulator simulator(setting.schedule, setting.machine, gaps, &interference, {});
+  sims::Simulator simulator(setting.schedule, setting.machine, model);
   sims::SimulationResult result;
   for (auto _ : state) simulator.Run(setting.costs, &result);
   Count(state, setting);

@@ -1,6 +1,7 @@
 #include "cli/ablation_report.h"
 
 #include <algorithm>
+#include <span>
 
 #include "cli/line_width.h"
 #include "cli/print.h"
@@ -11,7 +12,7 @@
 namespace lanescope::cli {
 
 void PrintAblation(const std::vector<Ablated>& predictions) {
-  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  const std::span<const sims::EffectKind* const> effects = sims::AllEffects();
   std::vector<Ablated> shown = predictions;
   std::erase_if(shown, [&](const Ablated& one) { return one.without_ns.size() != effects.size(); });
   if (shown.empty()) return;

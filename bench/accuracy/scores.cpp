@@ -93,7 +93,7 @@ void PrintEffects(const std::vector<Held> (&held)[2], std::FILE* out) {
   TextTable table;
   table.Name("Mean error without").Text("Of").Number("fits the cores").Number("oversubscribed");
   for (const auto& [machine, runs] : by_machine) table.Number(machine);
-  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  const auto effects = sims::AllEffects();
   const auto cell = [](const std::vector<Held>& runs, size_t effect) {
     const double with = MeanOf(runs, [](const RunAccuracy& run) { return std::abs(run.Error()); });
     const double without =

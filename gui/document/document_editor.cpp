@@ -225,7 +225,7 @@ void WhatIfEditor::UpdateView() {
   view_.note = base_->note;
   // Only a prediction that kept its costs tells of microbenchmarks.
   const sims::CostTable* costs = base_->predictor->table();
-  if (costs != nullptr && !costs->has_interference) view_.note += "; without interference";
+  if (costs != nullptr && !costs->has_microbenchmarks()) view_.note += "; without interference";
   view_.graph_path = base_->workload->path();
   if (!view_.measuring) view_.records_into = base_->run->file;
   view_.can_undo = position_ > 0;

@@ -7,6 +7,7 @@
 #include "core/collective/joint_launch.h"
 #include "core/graph/signature.h"
 #include "core/schedule/dispatch.h"
+#include "sims/effects/cores.h"
 #include "sims/time/ticks.h"
 
 namespace lanescope::sims {
@@ -43,7 +44,7 @@ CostEstimate Blind(CostEstimate estimate) {
 }  // namespace
 
 CalibratedCost::CalibratedCost(CostTable table)
-    : table_(std::move(table)), computers_(table_.interference.other_computers) {
+    : table_(std::move(table)), computers_(table_.effects.Get<Cores>().others) {
   std::map<std::string, std::vector<WorkPoint>> by_op, by_device;
   for (size_t i = 0; i < table_.launches.size(); ++i) {
     const LaunchCost& cost = table_.launches[i];

@@ -10,10 +10,10 @@
 
 #include "core/graph/signature.h"
 #include "core/schedule/cost.h"
-#include "sims/cost/computers.h"
 #include "sims/cost/cost_table.h"
 #include "sims/cost/op_sizes.h"
 #include "sims/cost/roofline_fit.h"
+#include "sims/engine/computers.h"
 
 namespace lanescope::sims {
 

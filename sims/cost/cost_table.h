@@ -8,10 +8,8 @@
 
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
-#include "sims/cost/fetch_cost.h"
-#include "sims/cost/gap_model.h"
 #include "sims/cost/input_costs.h"
-#include "sims/cost/interference.h"
+#include "sims/effects/effect.h"
 
 namespace lanescope::sims {
 
@@ -42,12 +40,12 @@ struct CostTable {
   std::string calibrated_on;  // free text for people: machine, run, strategy
   std::vector<LaunchCost> launches;
   std::vector<CopyFit> copies;
-  GapModel gaps;
-  bool has_interference = false;
-  Interference interference;
-  FetchCurve fetches;
+  EffectSet effects = UnmeasuredEffects();
   InputCosts input;          // of the threads that filled the run's queues, if any did
   double common_spread = 0;  // relative half width of what moves a whole run together (clock, neighbours)
+
+  // Whether effects were measured that take microbenchmarks.
+  bool has_microbenchmarks() const;
 };
 
 // What of a device determines the time of a launch: kind, model, and host workers or share of multiprocessors

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/schedule/cost.h"
+#include "sims/engine/computers.h"
 
 namespace lanescope::sims {
 
-inline constexpr double kMinSpeed = 1e-3, kMaxSpeed = 1e3;
 // Throws InvalidArgument for a speed that is not from kMinSpeed to kMaxSpeed.
 void RequireSpeed(double speed);
 

@@ -1,13 +1,67 @@
+#include <array>
+
+#include "sims/effects/copy_cores.h"
+#include "sims/effects/core_wait.h"
+#include "sims/effects/cores.h"
 #include "sims/effects/effect.h"
+#include "sims/effects/fetches.h"
+#include "sims/effects/hand_off.h"
+#include "sims/effects/issue.h"
+#include "sims/effects/link_sharing.h"
+#include "sims/effects/messengers.h"
+#include "sims/effects/queue_gaps.h"
+#include "sims/effects/shared_gpu.h"
+#include "sims/effects/step_overhead.h"
+#include "sims/effects/wake_up.h"
 
 namespace lanescope::sims {
 
-std::vector<const Effect*> AllEffects() {
-  std::vector<const Effect*> all;
-  for (const auto effects : {HostThreadEffects(), GpuStreamEffects(), LinkEffects()}) {
-    for (const Effect& effect : effects) all.push_back(&effect);
+std::span<const EffectKind* const> AllEffects() {
+  static constexpr std::array kAll = {
+      &Cores::kKind,    &CopyCores::kKind,  &CoreWait::kKind, &SharedGpu::kKind,    &LinkSharing::kKind,
+      &Dispatch::kKind, &StreamGap::kKind,  &Issue::kKind,    &StepOverhead::kKind, &HandOff::kKind,
+      &WakeUp::kKind,   &Messengers::kKind, &Fetches::kKind,
+  };
+  return kAll;
+}
+
+EffectSet EffectSet::BetweenCommands() const {
+  EffectSet between = *this;
+  for (const EffectKind* kind : AllEffects()) {
+    if (kind->in_durations) between.Remove(*kind);
   }
-  return all;
+  return between;
+}
+
+SimulationModel EffectSet::Model() const {
+  SimulationModel model;
+  for (const EffectKind* kind : AllEffects()) {
+    if (const auto found = effects_.find(kind); found != effects_.end()) found->second->AddTo(&model);
+  }
+  return model;
+}
+
+void EffectSet::Lengthen(const Schedule& schedule, const Machine& machine,
+                         IdVector<CommandId, int64_t>* ns) const {
+  for (const auto& [kind, effect] : effects_) effect->Lengthen(schedule, machine, ns);
+}
+
+void EffectSet::HandOn(EffectSet* effects) const {
+  for (const auto& [kind, effect] : effects_) effect->HandOn(effects);
+}
+
+EffectSet UnmeasuredEffects() {
+  EffectSet effects;
+  effects.Put(LinkSharing());
+  return effects;
+}
+
+EffectSet FitEffects(const StepStarts& starts) {
+  EffectSet effects = UnmeasuredEffects();
+  for (const EffectKind* kind : AllEffects()) {
+    if (kind->fit != nullptr) kind->fit(starts, &effects);
+  }
+  return effects;
 }
 
 }  // namespace lanescope::sims

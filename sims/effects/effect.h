@@ -1,29 +1,94 @@
-// What the predictor knows beside the times of commands alone: effects, each with a name, so that one can ask
-// what each of them explains.
+// What a prediction knows beside the times of commands alone: effects, each with a name, so that one can ask
+// what each of them explains. An effect is a file of this folder that holds its numbers, how a cost file says
+// them, how they are fitted and what they add to a simulation. all.cpp lists them. An effect that is not
+// there takes no time.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
-#include "sims/predict/predict.h"
+#include "core/machine/machine.h"
+#include "core/schedule/schedule.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 
-// Constant data. One file in sims/effects/ a part of the machine.
-struct Effect {
+class CostFileReader;
+class CostFileWriter;
+class EffectSet;
+class StepStarts;
+
+// The numbers of one effect.
+class Effect {
+ public:
+  virtual ~Effect() = default;
+  virtual void AddTo(SimulationModel* /*model*/) const {}
+  // Adds what launches take longer, in ns, to the times that they take by their work alone.
+  virtual void Lengthen(const Schedule& /*schedule*/, const Machine& /*machine*/,
+                        IdVector<CommandId, int64_t>* /*ns*/) const {}
+  // What of the effect is measured by microbenchmarks and not by the calibrated run goes into `effects`.
+  virtual void HandOn(EffectSet* /*effects*/) const {}
+};
+
+// Constant data; one a class of Effect, as its static member kKind.
+struct EffectKind {
   std::string_view name;
   std::string_view of;      // "host threads", "GPU streams", "links"
   std::string_view about;   // what takes time, in a clause
-  std::string_view source;  // where its constants in a cost table come from, in a clause
-  // Leaves the effect out of a prediction, as if the machine did not have it; nothing where it is not there.
-  void (*leave_out)(PredictionSettings* settings);
+  std::string_view source;  // where its numbers come from, in a clause
+  // Whether measured durations of commands contain it.
+  bool in_durations = false;
+  // Reads its keys; adds nothing where the file has none.
+  void (*read)(CostFileReader* file, EffectSet* effects) = nullptr;
+  // Writes its keys: zeros where the effect is not in the set.
+  void (*write)(const EffectSet& effects, CostFileWriter* file) = nullptr;
+  // Fits it to measured steps. What comes before it in AllEffects has been fitted. Null: microbenchmarks
+  // measure it.
+  void (*fit)(const StepStarts& starts, EffectSet* effects) = nullptr;
 };
 
-std::span<const Effect> HostThreadEffects();
-std::span<const Effect> GpuStreamEffects();
-std::span<const Effect> LinkEffects();
-// All of them, in this order.
-std::vector<const Effect*> AllEffects();
+// In the order in which they are read, fitted and added: each may rely on those before it.
+std::span<const EffectKind* const> AllEffects();
+
+// The effects that a prediction knows, at most one of a kind. A value; copies share the numbers.
+class EffectSet {
+ public:
+  // Null where there is none.
+  template <typename E>
+  const E* Find() const {
+    const auto found = effects_.find(&E::kKind);
+    return found == effects_.end() ? nullptr : static_cast<const E*>(found->second.get());
+  }
+  // Its numbers, or those of an effect that takes no time.
+  template <typename E>
+  E Get() const {
+    const E* found = Find<E>();
+    return found != nullptr ? *found : E();
+  }
+  // In place of what is there.
+  template <typename E>
+  void Put(E effect) {
+    effects_[&E::kKind] = std::make_shared<const E>(std::move(effect));
+  }
+  void Remove(const EffectKind& kind) { effects_.erase(&kind); }
+  // Those that measured durations of commands do not contain.
+  EffectSet BetweenCommands() const;
+
+  SimulationModel Model() const;
+  void Lengthen(const Schedule& schedule, const Machine& machine, IdVector<CommandId, int64_t>* ns) const;
+  // What microbenchmarks have measured, in place of what `effects` has.
+  void HandOn(EffectSet* effects) const;
+
+ private:
+  std::map<const EffectKind*, std::shared_ptr<const Effect>> effects_;
+};
+
+// What machines have whose effects nobody measured: links that copies share.
+EffectSet UnmeasuredEffects();
+// All that can be told from measured steps.
+EffectSet FitEffects(const StepStarts& starts);
 
 }  // namespace lanescope::sims

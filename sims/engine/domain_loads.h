@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sims/cost/effect_constants.h"
+#include "sims/engine/effect_constants.h"
 #include "sims/engine/server_state.h"
 #include "sims/engine/simulation_plan.h"
 #include "sims/engine/simulator.h"

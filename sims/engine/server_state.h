@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sims/cost/interference.h"
+#include "sims/engine/interference.h"
 #include "sims/time/ticks.h"
 
 namespace lanescope::sims {

@@ -35,10 +35,10 @@ class SimulationLoop {
         sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.servers.size()),
                  plan.max_hops),
         domains_(plan, costs),
-        queues_(plan.servers_of.size()),
+        is_touched_(plan.servers_of.size(), 0),
         messengers_(plan) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
-    touched_.reserve(queues_.size());
+    touched_.reserve(is_touched_.size());
   }
 
   // Returns the time of the last end.
@@ -62,11 +62,6 @@ class SimulationLoop {
   const Server& server(int number) const { return plan_.servers[static_cast<size_t>(number)]; }
   bool IsSync(CommandId command) const { return !plan_.sync.empty() && plan_.sync[command]; }
 
-  struct QueueState {
-    bool touched = false;
-    CommandId previous;  // the command that ended last
-  };
-
   void ReleaseRoots() {
     now_ = plan_.step_start;
     for (size_t l = 0; l < servers_.size(); ++l) {
@@ -80,9 +75,9 @@ class SimulationLoop {
   }
 
   void Touch(QueueId queue) {
-    bool& touched = queues_[queue].touched;
-    if (touched) return;
-    touched = true;
+    char& touched = is_touched_[queue];
+    if (touched != 0) return;
+    touched = 1;
     touched_.push_back(queue);
   }
 
@@ -146,7 +141,7 @@ class SimulationLoop {
   }
 
   void Dispatch(QueueId queue) {
-    queues_[queue].touched = false;
+    is_touched_[queue] = 0;
     for (int idle = IdleServer(queue); idle >= 0; idle = IdleServer(queue)) {
       const CommandId command = ready_[queue].Pop();
       if (!command.exists()) return;
@@ -168,17 +163,13 @@ class SimulationLoop {
 
   void Start(int number, CommandId command) {
     ServerState& at = state(number);
-    const Task& t = task(command);
     Ticks start = now_;
     if (!IsSync(command)) {
       start = std::max(start, at.free_at);
       const Ticks issue = server(number).issue;
       if (issue > 0) start = std::max(start, at.issued += issue);
     }
-    CommandTime& time = times_[command];
-    time.start_ns = NsOf(start);
-    time.previous = queues_[t.queue].previous;
-    time.released = t.released;
+    times_[command].start_ns = NsOf(start);
     at.running = command.number();
     at.started = start;
     PrefetchSuccessors(command);
@@ -328,26 +319,24 @@ class SimulationLoop {
     busy_[queue] += end_ns - NsOf(at.started);
     at.running = ServerState::kIdle;
     ready_[queue].Done(command);
-    queues_[queue].previous = command;
     if (!IsSync(command)) at.free_at = now_ + server(number).gap;
     ++finished_;
     Touch(queue);
     Task& t = task(command);
     t.pending = kFinished;
-    for (int i = t.first_successor; i < t.end_successor; ++i) Release(i, command, queue);
+    for (int i = t.first_successor; i < t.end_successor; ++i) Release(i, queue);
   }
 
   int DomainOf(QueueId queue) const { return server(plan_.servers_of[queue].first).domain; }
   QueueClass KindOf(QueueId queue) const { return server(plan_.servers_of[queue].first).kind; }
 
-  // One dependency of the command at that place in the list of successors is satisfied by the end of `by`,
-  // which ran on `queue`.
-  void Release(int successor, CommandId by, QueueId queue) {
+  // One dependency of the command at that place in the list of successors is satisfied by the end of one on
+  // `queue`.
+  void Release(int successor, QueueId queue) {
     const CommandId command = plan_.successors[successor];
     Task& t = task(command);
     --t.pending;
     if (!plan_.any_handoff) {
-      t.released = by;
       if (t.pending == 0) MakeReady(command);
       return;
     }
@@ -358,10 +347,7 @@ class SimulationLoop {
       at += Handoff(queue, t.queue);
     }
     Ticks& ready_at = ready_at_[command];
-    if (at >= ready_at) {
-      ready_at = at;
-      t.released = by;
-    }
+    ready_at = std::max(ready_at, at);
     if (t.pending > 0) return;
     bool wakes = false;
     if constexpr (kInterfere) {
@@ -426,7 +412,7 @@ class SimulationLoop {
   HandoffHeap handoffs_;
   LinkSharing sharing_;
   DomainLoads domains_;
-  IdVector<QueueId, QueueState> queues_;
+  IdVector<QueueId, char> is_touched_;
   Messengers messengers_;
 };
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "sims/cost/gap_model.h"
-#include "sims/cost/interference.h"
+#include "sims/engine/delays.h"
+#include "sims/engine/interference.h"
 #include "sims/engine/ready_ahead.h"
 #include "sims/time/ticks.h"
 
@@ -18,7 +18,6 @@ struct alignas(32) Task {
   int pending = 0;   // dependencies not yet satisfied
   int position = 0;  // in its queue's order
   QueueId queue;
-  CommandId released = {};
   Ticks duration = 0;
   int first_successor = 0;
   int end_successor = 0;

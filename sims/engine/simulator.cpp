@@ -77,8 +77,8 @@ int NumServers(const Queue& queue, const DeviceSpec& device, size_t commands) {
   return std::max(workers, static_cast<int>(std::min(commands, kMostMessages)));
 }
 
-void PlanServers(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
-                 const SimulationOptions& options, SimulationPlan* plan) {
+void PlanServers(const Schedule& schedule, const Machine& machine, const Delays& delays,
+                 SimulationPlan* plan) {
   for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
     const DeviceSpec& device = machine.device(queue.device);
@@ -87,36 +87,32 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const GapMode
     server.device = queue.device;
     server.kind = QueueClassOf(queue.kind, device);
     server.cores = queue.workers > 1 ? 1 : device.workers;
-    if (options.gaps) {
-      server.gap = TicksOf(gaps.gap(device.kind, server.kind));
-      if (queue.in_order) server.issue = TicksOf(gaps.issue(device.kind));
-    }
-    if (options.step_overhead) server.wake = TicksOf(gaps.wake(device.kind, server.kind));
+    server.gap = TicksOf(delays.gap(device.kind, server.kind));
+    if (queue.in_order) server.issue = TicksOf(delays.issue(device.kind));
+    server.wake = TicksOf(delays.wake(device.kind, server.kind));
     const auto first = static_cast<int>(plan->servers.size());
     const int servers = NumServers(queue, device, plan->orders[q].size());
     plan->servers.insert(plan->servers.end(), static_cast<size_t>(servers), server);
     plan->servers_of.Add({first, static_cast<int>(plan->servers.size())});
   }
   plan->first_messenger = static_cast<int>(plan->servers.size());
-  for (size_t from = 0; options.handoffs && from < kNumQueueClasses; ++from) {
+  for (size_t from = 0; from < kNumQueueClasses; ++from) {
     for (size_t to = 0; to < kNumQueueClasses; ++to) {
-      plan->handoff[from][to] = TicksOf(gaps.handoff_ns[from][to]);
+      plan->handoff[from][to] = TicksOf(delays.handoff_ns[from][to]);
       plan->any_handoff |= plan->handoff[from][to] > 0;
     }
   }
-  if (options.step_overhead) {
-    plan->step_start = TicksOf(gaps.step_start_ns);
-    plan->step_finish = TicksOf(gaps.step_finish_ns);
-  }
+  plan->step_start = TicksOf(delays.step_start_ns);
+  plan->step_finish = TicksOf(delays.step_finish_ns);
 }
 
 // Which successors are told by a message without content.
-void PlanSignals(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+void PlanSignals(const Schedule& schedule, const Machine& machine, const Delays& delays,
                  SimulationPlan* plan) {
-  if (gaps.signal_ns == 0) return;
+  if (delays.signal_ns == 0) return;
   const MachineTasks tasks = TasksOf(machine);
   if (tasks.size() < 2) return;
-  plan->signal = TicksOf(gaps.signal_ns);
+  plan->signal = TicksOf(delays.signal_ns);
   plan->any_handoff = true;
   plan->signals.assign(schedule.successors.items.size(), 0);
   for (const CommandId c : schedule.commands.ids()) {
@@ -127,9 +123,9 @@ void PlanSignals(const Schedule& schedule, const Machine& machine, const GapMode
 }
 
 // One for each task.
-void PlanMessengers(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
+void PlanMessengers(const Schedule& schedule, const Machine& machine, const Delays& delays,
                     SimulationPlan* plan) {
-  if (gaps.message_overhead_ns == 0) return;
+  if (delays.message_overhead_ns == 0) return;
   const MachineTasks tasks = TasksOf(machine);
   if (tasks.size() < 2) return;
   plan->message_ends.resize(schedule.commands.size());
@@ -138,11 +134,11 @@ void PlanMessengers(const Schedule& schedule, const Machine& machine, const GapM
     if (command.kind != CommandKind::kCopy) continue;
     const TaskEnds ends = EndsOf(schedule, tasks, c);
     if (ends.from == ends.to) continue;
-    const double copying = gaps.message_byte_ns * static_cast<double>(command.bytes);
+    const double copying = delays.message_byte_ns * static_cast<double>(command.bytes);
     const auto copying_ns = static_cast<int64_t>(std::min(copying, static_cast<double>(kMaxSimulatedNs)));
     plan->message_ends[c] = {plan->first_messenger + ends.from, plan->first_messenger + ends.to,
-                             TicksOf(gaps.message_overhead_ns),
-                             TicksOf(gaps.message_overhead_ns + copying_ns)};
+                             TicksOf(delays.message_overhead_ns),
+                             TicksOf(delays.message_overhead_ns + copying_ns)};
   }
   for (const DeviceId host : tasks.hosts) {
     Server messenger;
@@ -236,20 +232,17 @@ void RunLoop(const SimulationPlan& plan, SimulationScratch* scratch, const Comma
 
 }  // namespace
 
-Simulator::Simulator(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
-                     const Interference* interference, const SimulationOptions& options)
+Simulator::Simulator(const Schedule& schedule, const Machine& machine, const SimulationModel& model)
     : prepared_(std::make_unique<Prepared>()) {
   prepared_->schedule = &schedule;
   SimulationPlan* plan = &prepared_->plan;
   PlanTasks(schedule, plan);
   PlanOrders(schedule, plan);
-  PlanServers(schedule, machine, gaps, options, plan);
-  if (options.handoffs) PlanSignals(schedule, machine, gaps, plan);
-  if (options.messengers) PlanMessengers(schedule, machine, gaps, plan);
-  if (options.share_links) PlanCopies(schedule, machine, plan);
-  if (options.interference && interference != nullptr) {
-    PlanInterference(machine, *interference, plan);
-  }
+  PlanServers(schedule, machine, model.delays, plan);
+  PlanSignals(schedule, machine, model.delays, plan);
+  PlanMessengers(schedule, machine, model.delays, plan);
+  if (model.share_links) PlanCopies(schedule, machine, plan);
+  if (model.interference) PlanInterference(machine, *model.interference, plan);
   SimulationScratch* scratch = &prepared_->scratch;
   scratch->ahead.resize(schedule.queues.size());
   for (const QueueId q : schedule.queues.ids()) {
@@ -311,10 +304,9 @@ int64_t Simulator::StepNs(const CommandCosts& costs) {
 int Simulator::passes() const { return prepared_->passes; }
 
 SimulationResult Simulate(const Schedule& schedule, const Machine& machine, const CommandCosts& costs,
-                          const GapModel& gaps, const Interference* interference,
-                          const SimulationOptions& options) {
+                          const SimulationModel& model) {
   SimulationResult result;
-  Simulator(schedule, machine, gaps, interference, options).Run(costs, &result);
+  Simulator(schedule, machine, model).Run(costs, &result);
   return result;
 }
 

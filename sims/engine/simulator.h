@@ -8,8 +8,7 @@
 #include "core/machine/machine.h"
 #include "core/record/event.h"
 #include "core/schedule/schedule.h"
-#include "sims/cost/gap_model.h"
-#include "sims/cost/interference.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 
@@ -23,22 +22,10 @@ struct CommandCosts {
   IdVector<CommandId, int> cores = {};
 };
 
-// Every effect can be switched off by itself, so that an ablation shows what each explains.
-struct SimulationOptions {
-  bool share_links = true;  // concurrent copies share links; off: each takes its time alone
-  bool gaps = true;
-  bool handoffs = true;
-  bool step_overhead = true;
-  bool interference = true;
-  bool messengers = true;
-};
-
-// When a command ran (ns from the beginning of the step) and what it waited for.
+// When a command ran: ns from the beginning of the step.
 struct CommandTime {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  CommandId previous;  // the one of its queue that had ended last when it began
-  CommandId released;  // the dependency that became satisfied last
 };
 
 struct SimulationResult {
@@ -48,7 +35,7 @@ struct SimulationResult {
 };
 
 // The semantics. A queue picks commands by core's ReadyQueue, which says how many may run at once, at the
-// moment that one of its commands ends; GapModel says when the picked command starts, on the worker that is
+// moment that one of its commands ends; Delays says when the picked command starts, on the worker that is
 // free first. At one instant all ends come first, then every queue picks; commands of length zero repeat this
 // within the instant. A copy between devices passes
 // its route's latency, then moves its bytes at the max-min fair rate of the route's resources (LinkSharing),
@@ -58,9 +45,8 @@ struct SimulationResult {
 // copies what it needs of the machine. Not thread-safe: one Simulator a thread. Same input, same bits.
 class Simulator {
  public:
-  // `interference` may be null. Throws NotFound when a copy has no route.
-  Simulator(const Schedule& schedule, const Machine& machine, const GapModel& gaps,
-            const Interference* interference, const SimulationOptions& options);
+  // Throws NotFound when a copy has no route.
+  Simulator(const Schedule& schedule, const Machine& machine, const SimulationModel& model);
   ~Simulator();
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
@@ -84,8 +70,7 @@ class Simulator {
 
 // One run of a Simulator.
 SimulationResult Simulate(const Schedule& schedule, const Machine& machine, const CommandCosts& costs,
-                          const GapModel& gaps = {}, const Interference* interference = nullptr,
-                          const SimulationOptions& options = {});
+                          const SimulationModel& model);
 
 // The launches, the copies and the step itself, as step `step` that begins at `begin_ns`.
 std::vector<Event> EventsOfStep(const Schedule& schedule, const SimulationResult& result, int step = 0,

@@ -8,8 +8,8 @@
 
 #include "core/base/statistics.h"
 #include "core/schedule/cost.h"
-#include "sims/cost/effect_constants.h"
 #include "sims/cost/roofline_fit.h"
+#include "sims/engine/effect_constants.h"
 #include "sims/time/ticks.h"
 
 namespace lanescope::sims {

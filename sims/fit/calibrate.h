@@ -8,9 +8,10 @@
 
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
-#include "sims/cost/computers.h"
 #include "sims/cost/cost_table.h"
-#include "sims/fit/measured_steps.h"
+#include "sims/effects/fetch_cost.h"
+#include "sims/engine/computers.h"
+#include "sims/steps/measured_steps.h"
 
 namespace lanescope::sims {
 
@@ -53,29 +54,6 @@ std::vector<OpSample> OnFirstComputer(std::vector<OpSample> ops, const Machine& 
 // to see the op) unless an op has no other. Fills launches and copies of the table, sorted.
 CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySample> copies,
                          const Machine& machine, int warmup_steps);
-
-// Fits the gaps to measured steps of one schedule:
-//   gap       of a command that was ready before its queue's previous command ended: start - that end. On
-//             in-order compute queues together with the time between issues (fit_issue.h);
-//   hand-off  of a command that became ready, by the end of a command on another queue, when its own queue
-//             had been free for the gap already: start - that end. Not the first of its queue. The median:
-//             what is above it is waiting for a core. A kind without samples takes the mean of the others;
-//   wake      of the first command of a queue: its start - the moment at which the queue's first command was
-//             ready, hand-off included. The median of those that took longer than waking on a free core does
-//             (100 us, or a hand-off); zero when more drivers were awake sooner;
-//   step      first start - the step's start, less what the driver of that start takes to wake; the step's
-//             end - last end.
-// Gaps and step are means: sums of gaps are what makes a step. No samples: zero.
-GapModel EstimateGaps(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);
-
-// Of steps in which one command runs at a time, so that nothing waits for a core: hand-offs, and gaps between
-// copies of devices that are made of threads. Means over typical steps, for they have two lengths: a core
-// that had nothing to do is awake still, or sleeps.
-void TakeGapsOfChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
-                     GapModel* gaps);
-// Of such steps of several tasks, which processes run: hand-offs to and from messages, and signals.
-void TakeGapsOfMessages(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
-                        GapModel* gaps);
 
 // Relative half width (nine in ten) of the step times around their median, from what is common to a whole
 // step; at most 1.

@@ -3,8 +3,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "sims/cost/fetch_cost.h"
-#include "sims/fit/measured_steps.h"
+#include "sims/effects/cores.h"
+#include "sims/effects/fetches.h"
+#include "sims/steps/measured_steps.h"
+#include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {
 CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
@@ -31,7 +33,7 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
           {schedule.CopySource(command), schedule.CopyDestination(command), event.bytes, ns, event.step});
     }
   }
-  input.gaps = EstimateGaps(schedule, machine, steps);
+  input.effects = FitEffects(StepStarts(schedule, machine, steps));
   return input;
 }
 
@@ -41,20 +43,15 @@ void AddSamples(const CalibrationInput& from, CalibrationInput* to) {
   AddInputCosts(from.input, &to->input);
 }
 
-CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Interference* interference,
-                   const Machine& machine, const std::string& calibrated_on) {
-  std::vector<OpSample> ops = WithoutFetches(input.ops, fetches);
-  if (interference != nullptr)
-    ops = OnFirstComputer(std::move(ops), machine, Computers(interference->other_computers));
+CostTable FitCosts(const CalibrationInput& input, const EffectSet& measured, const Machine& machine,
+                   const std::string& calibrated_on) {
+  std::vector<OpSample> ops = WithoutFetches(input.ops, measured.Get<Fetches>().curve);
+  ops = OnFirstComputer(std::move(ops), machine, Computers(measured.Get<Cores>().others));
   CostTable table = CalibrateCosts(ops, input.copies, machine, 0);
-  if (interference != nullptr) {
-    table.has_interference = true;
-    table.interference = *interference;
-  }
   table.calibrated_on = calibrated_on;
-  table.gaps = input.gaps;
+  table.effects = input.effects;
+  measured.HandOn(&table.effects);
   table.common_spread = input.common_spread;
-  table.fetches = fetches;
   table.input = input.input;
   return table;
 }

@@ -17,23 +17,23 @@ namespace lanescope::sims {
 struct CalibrationInput {
   std::vector<OpSample> ops;
   std::vector<CopySample> copies;
-  GapModel gaps;
+  EffectSet effects;  // as far as steps tell them
   double common_spread = 0;
   InputCosts input;  // of the threads that filled the run's queues, if any did
 };
 
 // Samples of every launch and copy in the middle half, by length, of the complete steps from `warmup_steps`
-// on, and the gaps between them: their mean is a step like the median one. `work`: by command; launches of
-// unknown work are no samples. Throws what GroupSteps throws.
+// on, and the effects fitted to them: their mean is a step like the median one. `work`: by command; launches
+// of unknown work are no samples. Throws what GroupSteps throws.
 CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
                            std::span<const Event> events, const Machine& machine, int warmup_steps = 0);
 
-// Adds the samples of other steps; the gaps stay.
+// Adds the samples of other steps; the effects stay.
 void AddSamples(const CalibrationInput& from, CalibrationInput* to);
 
-// `fetches`, which may be empty, is taken out of the samples and stands in the table beside them; so does
-// `interference`, of which the speeds of other computers are taken out. Null: none.
-CostTable FitCosts(const CalibrationInput& input, const FetchCurve& fetches, const Interference* interference,
-                   const Machine& machine, const std::string& calibrated_on);
+// `measured`: effects that microbenchmarks have measured. The table has them in place of what steps tell;
+// what they make launches longer by is taken out of the samples first.
+CostTable FitCosts(const CalibrationInput& input, const EffectSet& measured, const Machine& machine,
+                   const std::string& calibrated_on);
 
 }  // namespace lanescope::sims

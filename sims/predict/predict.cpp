@@ -156,7 +156,6 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
                              const PredictionSettings& settings, Launch launch) {
   CommandEstimates estimates;
   std::map<std::string, int> kinds;
-  const auto fetched = FetchedBytes(schedule, machine);
   for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
@@ -169,7 +168,6 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
       estimate = found.cost;
       command_class = ClassOf(found.work);
       cores = command.workers;
-      if (!settings.fetches.empty() && fetched[c] > 0) estimate.ns += settings.fetches.Ns(fetched[c]);
       kind = fmt::format("{} {}", found.op, number.number());
     } else if (command.kind == CommandKind::kCopy) {
       const DeviceId src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
@@ -185,6 +183,7 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
     estimates.basis.Add(estimate.basis);
     estimates.kind.Add(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
   }
+  settings.effects.Lengthen(schedule, machine, &estimates.costs.ns);
   return estimates;
 }
 
@@ -227,9 +226,7 @@ CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<Comma
 
 PredictionSettings SettingsOf(const CostTable& table) {
   PredictionSettings settings;
-  settings.gaps = table.gaps;
-  if (table.has_interference) settings.interference = table.interference;
-  settings.fetches = table.fetches;
+  settings.effects = table.effects;
   settings.common_spread = table.common_spread;
   return settings;
 }
@@ -237,8 +234,7 @@ PredictionSettings SettingsOf(const CostTable& table) {
 Prediction Predict(const Schedule& schedule, const Machine& machine, const CommandEstimates& estimates,
                    const PredictionSettings& settings) {
   Prediction prediction;
-  const Interference* interference = settings.interference.has_value() ? &*settings.interference : nullptr;
-  Simulator simulator(schedule, machine, settings.gaps, interference, settings.simulation);
+  Simulator simulator(schedule, machine, settings.effects.Model());
   simulator.Run(estimates.costs, &prediction.simulation);
   prediction.step_ns = prediction.low_ns = prediction.high_ns = prediction.simulation.step_ns;
   DrawInterval(&simulator, estimates, settings, &prediction);

@@ -18,9 +18,7 @@
 #include "core/schedule/schedule.h"
 #include "sims/cost/cost_model.h"
 #include "sims/cost/cost_table.h"
-#include "sims/cost/fetch_cost.h"
-#include "sims/cost/gap_model.h"
-#include "sims/cost/interference.h"
+#include "sims/effects/effect.h"
 #include "sims/engine/critical_path.h"
 #include "sims/engine/simulator.h"
 #include "sims/predict/pipeline.h"
@@ -60,11 +58,8 @@ struct Prediction {
 
 // What is known beside the commands themselves, and how to predict.
 struct PredictionSettings {
-  GapModel gaps;
-  std::optional<Interference> interference;  // also gives the rates that demands are shares of
-  FetchCurve fetches;                        // added to launches that read first what a copy brought
-  double common_spread = 0;                  // CostTable::common_spread
-  SimulationOptions simulation;
+  EffectSet effects = UnmeasuredEffects();
+  double common_spread = 0;                      // CostTable::common_spread
   const std::atomic<bool>* cancelled = nullptr;  // not null: asked before every draw
   int draws = 200;  // of the interval; 0: none, the interval is the value. Fewer for very large schedules
   uint64_t seed = 1;

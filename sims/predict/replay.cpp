@@ -14,9 +14,8 @@ CommandCosts MeasuredCosts(const MeasuredStep& step) {
 }
 
 ReplayReport ReplaySteps(const Schedule& schedule, const Machine& machine,
-                         std::span<const MeasuredStep> steps, const GapModel& gaps) {
-  Simulator simulator(schedule, machine, gaps, nullptr,
-                      {.share_links = false, .interference = false, .messengers = false});
+                         std::span<const MeasuredStep> steps, const EffectSet& effects) {
+  Simulator simulator(schedule, machine, effects.BetweenCommands().Model());
   ReplayReport report;
   SimulationResult result;
   std::vector<double> errors;

@@ -1,5 +1,5 @@
 // The identity gate: a measured run simulated under its own schedule with its own durations must take the
-// time that it took. What is off then is off in the gap model or in the order, not in the costs.
+// time that it took. What is off then is off in the effects or in the order, not in the costs.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
-#include "sims/cost/gap_model.h"
+#include "sims/effects/effect.h"
 #include "sims/engine/simulator.h"
-#include "sims/fit/measured_steps.h"
+#include "sims/steps/measured_steps.h"
 
 namespace lanescope::sims {
 
@@ -24,9 +24,9 @@ struct ReplayReport {
 // The durations of the commands of one measured step.
 CommandCosts MeasuredCosts(const MeasuredStep& step);
 
-// Replays every step: durations measured, gaps modelled. Links are not shared and nothing interferes, since
-// measured durations contain both.
+// Replays every step: durations measured, what is between commands modelled. Effects that measured durations
+// contain are left out.
 ReplayReport ReplaySteps(const Schedule& schedule, const Machine& machine,
-                         std::span<const MeasuredStep> steps, const GapModel& gaps);
+                         std::span<const MeasuredStep> steps, const EffectSet& effects);
 
 }  // namespace lanescope::sims

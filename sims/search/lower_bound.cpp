@@ -326,7 +326,7 @@ class BoundFinder {
 
 }  // namespace
 
-LowerBound FindLowerBound(const StrategyInput& input, const TaskGraph& tasks, const GapModel& gaps) {
+LowerBound FindLowerBound(const StrategyInput& input, const TaskGraph& tasks, const Delays& delays) {
   const BoundFinder finder(input, tasks);
   LowerBound bound;
   bound.path_ns = finder.Path();
@@ -344,7 +344,7 @@ LowerBound FindLowerBound(const StrategyInput& input, const TaskGraph& tasks, co
   consider(bound.group_ns, "state");
   consider(bound.work_ns, "work");
   consider(bound.cut_ns, "links");
-  bound.step_ns = most + gaps.step_start_ns + gaps.step_finish_ns;
+  bound.step_ns = most + delays.step_start_ns + delays.step_finish_ns;
   return bound;
 }
 

@@ -6,7 +6,7 @@
 
 #include "core/strategies/strategy.h"
 #include "core/strategies/task_graph.h"
-#include "sims/cost/gap_model.h"
+#include "sims/engine/delays.h"
 
 namespace lanescope::sims {
 
@@ -29,6 +29,6 @@ struct LowerBound {
 };
 
 // `tasks` must be of the same input.
-LowerBound FindLowerBound(const StrategyInput& input, const TaskGraph& tasks, const GapModel& gaps);
+LowerBound FindLowerBound(const StrategyInput& input, const TaskGraph& tasks, const Delays& delays);
 
 }  // namespace lanescope::sims

@@ -117,7 +117,7 @@ void PlacementEvaluator::Rebase(const PlacementState& state, double memory_share
 }
 
 int64_t PlacementEvaluator::Evaluate(const PlacementState& state, int64_t limit_ns, double memory_share) {
-  const int64_t around = m_.gaps_.step_start_ns + m_.gaps_.step_finish_ns;
+  const int64_t around = m_.delays_.step_start_ns + m_.delays_.step_finish_ns;
   layout_.Change(state);
   if (!HoldState(state, memory_share)) return kTooLong;
   const int shared = SharedMoments(state, memory_share);

@@ -8,23 +8,23 @@
 
 namespace lanescope::sims {
 
-PlacementModel::PlacementModel(const TaskGraph& tasks, const GapModel& gaps)
-    : tasks_(tasks), devices_(tasks.num_devices()), host_(tasks.host()), gaps_(gaps) {
+PlacementModel::PlacementModel(const TaskGraph& tasks, const Delays& delays)
+    : tasks_(tasks), devices_(tasks.num_devices()), host_(tasks.host()), delays_(delays) {
   const Machine& machine = tasks.machine();
   if (devices_ > kMostDevices) {
     Throw(Code::kUnimplemented, "a search takes machines of up to {} devices, and this one has {}",
           kMostDevices, devices_);
   }
-  for (const auto& from : gaps.handoff_ns) {
+  for (const auto& from : delays.handoff_ns) {
     for (const int64_t ns : from) any_handoff_ |= ns > 0;
   }
   const auto add_queue = [&](DeviceId device, QueueClass kind) {
     const DeviceSpec& spec = machine.device(device);
     QueueSpec queue_spec{.in_order = spec.in_order,
                          .kind = kind,
-                         .gap = gaps.gap(spec.kind, kind),
-                         .wake = gaps.wake(spec.kind, kind)};
-    if (spec.in_order) queue_spec.issue = gaps.issue(spec.kind);
+                         .gap = delays.gap(spec.kind, kind),
+                         .wake = delays.wake(spec.kind, kind)};
+    if (spec.in_order) queue_spec.issue = delays.issue(spec.kind);
     if (kind == QueueClass::kCompute && !spec.in_order) queue_spec.servers = LaunchWorkers(spec);
     any_in_order_ |= spec.in_order;
     queues_.push_back(queue_spec);

@@ -6,7 +6,7 @@
 
 #include "core/base/rows.h"
 #include "core/strategies/task_graph.h"
-#include "sims/cost/gap_model.h"
+#include "sims/engine/delays.h"
 
 namespace lanescope::sims {
 
@@ -20,7 +20,7 @@ struct PlacementState {
 // The tables that all evaluations read. Immutable, shared by threads; refers to the task graph.
 class PlacementModel {
  public:
-  PlacementModel(const TaskGraph& tasks, const GapModel& gaps);
+  PlacementModel(const TaskGraph& tasks, const Delays& delays);
 
   static constexpr int kMostDevices = 64;  // tables are by pairs of devices
 
@@ -71,7 +71,7 @@ class PlacementModel {
   const TaskGraph& tasks_;
   const int devices_;
   const DeviceId host_;
-  const GapModel gaps_;
+  const Delays delays_;
   bool any_handoff_ = false;
   bool any_in_order_ = false;  // queue
   bool memory_can_run_out_ = false;

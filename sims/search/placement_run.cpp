@@ -73,7 +73,7 @@ void PlacementRun::Begin() {
   for (size_t s = 0; s < at_.servers.size(); ++s) {
     const bool sleeps = m_.queues_[IndexOf(queue_of_server_[s])].wake > 0;
     at_.servers[s] = {.phase = sleeps ? Server::Phase::kAsleep : Server::Phase::kIdle,
-                      .issued = -m_.gaps_.step_start_ns};
+                      .issued = -m_.delays_.step_start_ns};
   }
   for (const int item : layout_.items()) {
     if (at_.pending[IndexOf(item)] == 0) MakeReady(item);
@@ -193,7 +193,7 @@ void PlacementRun::Arrived(int item, int from_queue) {
   const int queue = layout_.queue(item);
   int64_t at = at_.now;
   if (queue != from_queue)
-    at += m_.gaps_.handoff(m_.queues_[IndexOf(from_queue)].kind, m_.queues_[IndexOf(queue)].kind);
+    at += m_.delays_.handoff(m_.queues_[IndexOf(from_queue)].kind, m_.queues_[IndexOf(queue)].kind);
   int64_t& ready_at = at_.ready_at[IndexOf(item)];
   ready_at = std::max(ready_at, at);
   if (!last) return;

@@ -29,9 +29,7 @@ int64_t SimulateInFull(const StrategyInput& input, const PredictionSettings& set
   const Schedule schedule = Compile(input.graph, input.info, *input.step, placement, input.machine);
   const CommandEstimates estimates =
       EstimateCommands(input.graph, input.info, schedule, input.machine, input.costs, settings);
-  const Interference* interference = settings.interference ? &*settings.interference : nullptr;
-  return Simulate(schedule, input.machine, estimates.costs, settings.gaps, interference, settings.simulation)
-      .step_ns;
+  return Simulate(schedule, input.machine, estimates.costs, settings.effects.Model()).step_ns;
 }
 
 struct Elite {
@@ -54,7 +52,7 @@ class PlacementSearch {
         options_(options),
         begin_ns_(NowNs()),
         tasks_(input),
-        model_(tasks_, settings.gaps),
+        model_(tasks_, settings.effects.Model().delays),
         space_(tasks_) {}
 
   SearchResult Run(const std::vector<SearchStart>& starts) {

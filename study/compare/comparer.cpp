@@ -10,8 +10,8 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "core/runs/run_profile.h"
-#include "sims/fit/measured_steps.h"
 #include "sims/predict/replay.h"
+#include "sims/steps/measured_steps.h"
 #include "study/measure/handoff_chain.h"
 #include "study/measure/link_slowdown.h"
 #include "study/measure/message_times.h"
@@ -200,7 +200,7 @@ void Comparer::Calibrate() {
     const auto events = sims::WithoutInput(InputRunOf(first, comparison_.machine, first.events()));
     const auto steps = sims::GroupSteps(*first.schedule(), events, 0);
     comparison_.replay_error =
-        sims::ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->gaps).error;
+        sims::ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->effects).error;
     Tell(request_.note, fmt::format("identity replay of the first row: {} of its step time",
                                     SignedPercentText(*comparison_.replay_error, 2)));
   } else {

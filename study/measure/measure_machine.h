@@ -10,7 +10,7 @@
 #include "exec/measure/gpu_machine.h"
 #include "exec/measure/measure.h"
 #include "exec/measure/measure_network.h"
-#include "sims/cost/computers.h"
+#include "sims/engine/computers.h"
 #include "study/base/cancellation.h"
 #include "study/base/notes.h"
 #include "study/measure/recorded_chain.h"

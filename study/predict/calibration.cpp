@@ -6,36 +6,58 @@
 #include <vector>
 
 #include "core/graph/signature.h"
-#include "sims/cost/interference.h"
-#include "sims/fit/measured_steps.h"
+#include "sims/effects/copy_cores.h"
+#include "sims/effects/core_wait.h"
+#include "sims/effects/cores.h"
+#include "sims/effects/fetches.h"
+#include "sims/effects/messengers.h"
+#include "sims/effects/shared_gpu.h"
+#include "sims/fit/fit_chain.h"
+#include "sims/steps/measured_steps.h"
 #include "study/job/this_machine.h"
 #include "study/measure/message_times.h"
 
 namespace lanescope::study {
 namespace {
 
-// Measured factors below 1 are noise.
-void TakeSlowdown(const SlowdownMatrix& measured, sims::InterferenceMatrix* matrix) {
-  for (size_t v = 0; v < static_cast<size_t>(kNumWorkClasses); ++v) {
-    for (size_t n = 0; n < static_cast<size_t>(kNumWorkClasses); ++n)
-      matrix->slowdown[v][n] = std::max(1.0, measured[v][n]);
-  }
-}
-
 // Empty for a number that is no node's.
 std::string OpOfNode(const Graph& graph, int node) {
   return node >= 0 && static_cast<size_t>(node) < graph.num_nodes() ? graph.node(NodeId(node)).op : "";
 }
 
-// As the simulator takes it. One matrix stands for all GPUs: the first one's.
-sims::Interference InterferenceOf(const MachineMeasurement& measured) {
-  sims::Interference interference;
-  interference.host.cores = measured.host.cores;
-  interference.host.copy_cores = measured.host.copy_cores;
-  interference.host.slice_ns = measured.host.slice_ns;
-  interference.other_computers = measured.other_computers;
-  if (!measured.gpus.empty()) TakeSlowdown(measured.gpus.front().slowdown, &interference.gpu);
-  return interference;
+// What microbenchmarks say of effects; of none where nothing was measured.
+sims::EffectSet EffectsOf(const MachineMeasurement& measured, const Machine& machine) {
+  sims::EffectSet effects;
+  sims::Cores cores;
+  cores.cores = measured.host.cores;
+  cores.others = measured.other_computers;
+  effects.Put(cores);
+  sims::CopyCores copies;
+  copies.cores = measured.host.copy_cores;
+  effects.Put(copies);
+  sims::CoreWait wait;
+  wait.slice_ns = measured.host.slice_ns;
+  effects.Put(wait);
+  // One matrix stands for all GPUs: the first one's. Measured factors below 1 are noise.
+  sims::SharedGpu gpu;
+  for (size_t v = 0; !measured.gpus.empty() && v < kNumWorkClasses; ++v) {
+    for (size_t n = 0; n < kNumWorkClasses; ++n)
+      gpu.slowdown[v][n] = std::max(1.0, measured.gpus.front().slowdown[v][n]);
+  }
+  effects.Put(gpu);
+  std::vector<sims::FetchCurve::Point> points;
+  for (const exec::FetchTime& time : measured.fetches) points.push_back({time.bytes, time.extra_ns});
+  sims::Fetches fetches;
+  fetches.curve = sims::FetchCurve(std::move(points));
+  effects.Put(fetches);
+  if (measured.messages.schedule != nullptr) {
+    const MessageOverhead overhead = OverheadOfMessages(machine, measured.small_messages, measured.messages);
+    sims::Messengers messengers;
+    messengers.overhead_ns = overhead.end_ns;
+    messengers.byte_ns = overhead.byte_ns;
+    effects.Put(messengers);
+  }
+  return effects;
 }
 
 }  // namespace
@@ -75,27 +97,20 @@ sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
 
 sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasurement* measured,
                          const Machine& machine, const std::string& calibrated_on) {
-  static const MachineMeasurement kNothing;
-  const MachineMeasurement& about = measured != nullptr ? *measured : kNothing;
-  std::vector<sims::FetchCurve::Point> points;
-  for (const exec::FetchTime& time : about.fetches) points.push_back({time.bytes, time.extra_ns});
   sims::CalibrationInput all = input;
-  for (const exec::LinkTime& link : about.links)
+  if (measured == nullptr) return lanescope::sims::FitCosts(all, {}, machine, calibrated_on);
+  for (const exec::LinkTime& link : measured->links)
     all.copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
-  const sims::Interference interference = InterferenceOf(about);
   sims::CostTable table =
-      lanescope::sims::FitCosts(all, sims::FetchCurve(std::move(points)),
-                                measured != nullptr ? &interference : nullptr, machine, calibrated_on);
-  if (about.handoffs.schedule != nullptr) {
-    const Schedule& chain = *about.handoffs.schedule;
-    sims::TakeGapsOfChain(chain, machine, sims::GroupSteps(chain, about.handoffs.events, 0), &table.gaps);
+      lanescope::sims::FitCosts(all, EffectsOf(*measured, machine), machine, calibrated_on);
+  if (measured->handoffs.schedule != nullptr) {
+    const Schedule& chain = *measured->handoffs.schedule;
+    sims::FitChain(chain, machine, sims::GroupSteps(chain, measured->handoffs.events, 0), &table.effects);
   }
-  if (about.messages.schedule != nullptr) {
-    const Schedule& chain = *about.messages.schedule;
-    sims::TakeGapsOfMessages(chain, machine, sims::GroupSteps(chain, about.messages.events, 0), &table.gaps);
-    const MessageOverhead overhead = OverheadOfMessages(machine, about.small_messages, about.messages);
-    table.gaps.message_overhead_ns = overhead.end_ns;
-    table.gaps.message_byte_ns = overhead.byte_ns;
+  if (measured->messages.schedule != nullptr) {
+    const Schedule& chain = *measured->messages.schedule;
+    sims::FitMessageChain(chain, machine, sims::GroupSteps(chain, measured->messages.events, 0),
+                          &table.effects);
   }
   return table;
 }

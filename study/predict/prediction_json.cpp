@@ -103,7 +103,7 @@ json PredictionJson(const Machine& machine, const Schedule& schedule, const sims
 }
 
 json AblationJson(const std::vector<int64_t>& without_ns) {
-  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  const std::span<const sims::EffectKind* const> effects = sims::AllEffects();
   json result = json::object();
   for (size_t e = 0; e < without_ns.size(); ++e) result[std::string(effects[e]->name)] = without_ns[e];
   return result;

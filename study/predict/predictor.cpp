@@ -92,7 +92,7 @@ sims::Prediction Predictor::Predict(const Workload& workload, const Schedule& sc
   sims::PredictionSettings settings = this->settings();
   settings.draws = options.draws;
   settings.cancelled = options.cancelled;
-  if (options.without != nullptr) options.without->leave_out(&settings);
+  if (options.without != nullptr) settings.effects.Remove(*options.without);
   sims::Prediction prediction =
       lanescope::sims::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
   if (table() != nullptr) AddInput(workload, machine_, schedule, table()->input, &prediction);
@@ -102,7 +102,7 @@ sims::Prediction Predictor::Predict(const Workload& workload, const Schedule& sc
 std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule& schedule,
                                        const std::atomic<bool>* cancelled) const {
   std::vector<int64_t> step_ns;
-  for (const sims::Effect* effect : sims::AllEffects())
+  for (const sims::EffectKind* effect : sims::AllEffects())
     step_ns.push_back(Predict(workload, schedule, {0, cancelled, effect}).step_ns);
   return step_ns;
 }
@@ -110,7 +110,7 @@ std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule&
 sims::LowerBound Predictor::BoundOf(const Workload& workload) const {
   const StrategyInput input{workload.graph(), workload.info(),   machine_,
                             *costs_,          workload.placer(), &workload.request()};
-  return sims::FindLowerBound(input, TaskGraph(input), settings().gaps);
+  return sims::FindLowerBound(input, TaskGraph(input), settings().effects.Model().delays);
 }
 
 namespace {

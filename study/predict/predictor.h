@@ -22,7 +22,7 @@ namespace lanescope::study {
 struct PredictOptions {
   int draws = 200;  // of the interval; 0: none, the interval is the value
   const std::atomic<bool>* cancelled = nullptr;
-  const sims::Effect* without = nullptr;  // an effect that is left out; null: none is
+  const sims::EffectKind* without = nullptr;  // an effect that is left out; null: none is
 };
 
 // A step to sweep; workload and schedule must outlive the sweep.

@@ -48,9 +48,9 @@ class RunPredictor {
     accuracy->high_ns = prediction.high_ns;
     if (!options_.ablate) return;
     settings.draws = 0;
-    for (const sims::Effect* effect : sims::AllEffects()) {
+    for (const sims::EffectKind* effect : sims::AllEffects()) {
       sims::PredictionSettings without = settings;
-      effect->leave_out(&without);
+      without.effects.Remove(*effect);
       accuracy->without_ns.push_back(PredictWith(recorded, without).step_ns);
     }
   }

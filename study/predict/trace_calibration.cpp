@@ -77,10 +77,8 @@ struct KeptCosts {
   int run = 0;  // 0: none was kept
   sims::CostTable table;
 
-  // Null where none was kept.
-  const sims::Interference* interference() const {
-    return table.has_interference ? &table.interference : nullptr;
-  }
+  // Those that microbenchmarks measured; none where none was kept.
+  sims::EffectSet measured() const { return run > 0 ? table.effects : sims::EffectSet(); }
 };
 KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_json) {
   for (const traces::TraceRunInfo& info : reader->Runs()) {
@@ -88,21 +86,14 @@ KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_
     const std::string costs = reader->CostModelOf(info.id);
     if (costs.empty()) continue;
     KeptCosts kept{info.id, sims::ParseCostTable(costs)};
-    if (kept.table.has_interference) return kept;
+    if (kept.table.has_microbenchmarks()) return kept;
   }
   return {};
 }
 
-// Of what takes microbenchmarks, gaps, and copies where there are none of the same kind.
-void TakeMeasured(const KeptCosts& kept, sims::CostTable* table) {
+// Of what takes microbenchmarks: copies where there are none of the same kind.
+void TakeCopies(const KeptCosts& kept, sims::CostTable* table) {
   if (kept.run == 0) return;
-  table->gaps.handoff_ns = kept.table.gaps.handoff_ns;
-  table->gaps.signal_ns = kept.table.gaps.signal_ns;
-  table->gaps.message_overhead_ns = kept.table.gaps.message_overhead_ns;
-  table->gaps.message_byte_ns = kept.table.gaps.message_byte_ns;
-  const auto device = static_cast<size_t>(DeviceKind::kVirtual),
-             copies = static_cast<size_t>(sims::QueueClass::kCopy);
-  table->gaps.gap_ns[device][copies] = kept.table.gaps.gap_ns[device][copies];
   for (const sims::CopyFit& copy : kept.table.copies) {
     const bool known = std::any_of(table->copies.begin(), table->copies.end(), [&](const sims::CopyFit& fit) {
       return fit.src == copy.src && fit.dst == copy.dst;
@@ -124,10 +115,10 @@ sims::CostTable CalibrateOnRun(traces::TraceReader* reader, int run) {
   const traces::TraceRun trace = reader->ReadRun(run);
   const Machine machine = ParseMachine(trace.info.machine_json);
   KeptCosts kept = FindKeptCosts(reader, trace.info.machine_json);
-  sims::CostTable table = lanescope::sims::FitCosts(SamplesOf(trace, machine), kept.table.fetches,
-                                                    kept.interference(), machine, fmt::format("run {}", run));
+  sims::CostTable table = lanescope::sims::FitCosts(SamplesOf(trace, machine), kept.measured(), machine,
+                                                    fmt::format("run {}", run));
   if (!kept.table.copies.empty()) table.copies.clear();
-  TakeMeasured(kept, &table);
+  TakeCopies(kept, &table);
   return table;
 }
 
@@ -140,11 +131,10 @@ TraceCalibration CalibrateFromTrace(const std::string& path, const std::string& 
   std::optional<sims::CalibrationInput> all;
   for (const traces::TraceRunInfo& info : runs) AddRun(reader.ReadRun(info.id), machine, 0, &cancelled, &all);
   const KeptCosts kept = FindKeptCosts(&reader, runs.front().machine_json);
-  TraceCalibration calibration{
-      lanescope::sims::FitCosts(std::move(all).value_or(sims::CalibrationInput()), kept.table.fetches,
-                                kept.interference(), machine, Names(runs)),
-      true};
-  TakeMeasured(kept, &calibration.table);
+  TraceCalibration calibration{lanescope::sims::FitCosts(std::move(all).value_or(sims::CalibrationInput()),
+                                                         kept.measured(), machine, Names(runs)),
+                               true};
+  TakeCopies(kept, &calibration.table);
   return calibration;
 }
 

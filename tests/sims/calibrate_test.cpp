@@ -7,9 +7,11 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "sims/cost/roofline_fit.h"
+#include "sims/fit/fit_chain.h"
 #include "sims/fit/step_samples.h"
 #include "sims/predict/predict.h"
 #include "sims/predict/replay.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -109,9 +111,9 @@ TEST(CalibrateCosts, OneCopySizeGivesAnOverhead) {
 // A run that a simulation with known gaps stands in for, and its events.
 struct SyntheticRun : EventSink {
   SyntheticRun(const Schedule& schedule, const Machine& machine, const IdVector<CommandId, int64_t>& ns,
-               const GapModel& gaps, int steps) {
+               const Delays& gaps, int steps) {
     IdVector<CommandId, int64_t> costs = ns;
-    Simulator simulator(schedule, machine, gaps, nullptr, {.share_links = false});
+    Simulator simulator(schedule, machine, {.delays = gaps});
     for (int step = 0; step < steps; ++step) {
       for (const CommandId c : ns.ids()) {
         if (schedule.commands[c].kind == CommandKind::kLaunch)
@@ -163,7 +165,7 @@ TEST(SamplesOfSteps, TheCalibratedRunPredictsItsMedian) {
   }
   const CalibrationInput input = SamplesOf(schedule, work, events, machine);
   EXPECT_EQ(input.ops.size(), 18u);  // of six steps
-  const CalibratedCost costs(FitCosts(input, {}, nullptr, machine, "run 1"));
+  const CalibratedCost costs(FitCosts(input, {}, machine, "run 1"));
   PredictionSettings settings = SettingsOf(costs.table());
   settings.draws = 0;
   const Prediction prediction =
@@ -183,7 +185,7 @@ class GapEstimate : public testing::Test {
     schedule_ = maker.Build();
   }
   Machine machine_ = StarMachine(3, 12.5e9, 0, 0);
-  GapModel gaps_;
+  Delays gaps_;
   IdVector<CommandId, int64_t> ns_;
   Schedule schedule_;
 };
@@ -192,7 +194,7 @@ TEST_F(GapEstimate, RecoversTheGapsOfASyntheticRun) {
   const SyntheticRun run(schedule_, machine_, ns_, gaps_, 10);
   const auto steps = GroupSteps(schedule_, run.events, 0);
   ASSERT_EQ(steps.size(), 10u);
-  const GapModel found = EstimateGaps(schedule_, machine_, steps);
+  const Delays found = FittedDelays(schedule_, machine_, steps);
   EXPECT_EQ(found.step_start_ns, 5000);
   EXPECT_EQ(found.step_finish_ns, 2000);
   EXPECT_EQ(found.gap(DeviceKind::kModelled, QueueClass::kCompute), 400);
@@ -232,9 +234,10 @@ TEST(GapsOfAChain, AreMeans) {
     run(last, 20'000);
     events.push_back({.start_ns = at, .end_ns = now, .step = step, .kind = EventKind::kStep});
   }
-  GapModel gaps;
+  EffectSet effects;
   const Machine machine = VirtualMachine(2, 1);
-  TakeGapsOfChain(schedule, machine, GroupSteps(schedule, events, 0), &gaps);
+  FitChain(schedule, machine, GroupSteps(schedule, events, 0), &effects);
+  const Delays gaps = DelaysOf(effects);
   EXPECT_EQ(gaps.handoff(QueueClass::kCompute, QueueClass::kCopy), 40'000);
   EXPECT_EQ(gaps.handoff(QueueClass::kCopy, QueueClass::kCompute), 20'000);
   EXPECT_EQ(gaps.gap(DeviceKind::kVirtual, QueueClass::kCopy), 3'000);
@@ -282,9 +285,12 @@ TEST(GapsOfMessages, AreThoseOfTheirChain) {
     }
     events.push_back({.start_ns = begin, .end_ns = now, .step = step, .kind = EventKind::kStep});
   }
-  GapModel gaps;
-  gaps.handoff_ns[0][1] = 7;
-  TakeGapsOfMessages(schedule, machine, GroupSteps(schedule, events, 0), &gaps);
+  HandOff of_copies;
+  of_copies.ns[0][1] = 7;
+  EffectSet effects;
+  effects.Put(of_copies);
+  FitMessageChain(schedule, machine, GroupSteps(schedule, events, 0), &effects);
+  const Delays gaps = DelaysOf(effects);
   EXPECT_EQ(gaps.handoff(QueueClass::kCompute, QueueClass::kMessage), 30'000);
   EXPECT_EQ(gaps.handoff(QueueClass::kMessage, QueueClass::kCompute), 60'000);
   EXPECT_EQ(gaps.handoff(QueueClass::kMessage, QueueClass::kMessage), 45'000)
@@ -297,7 +303,7 @@ TEST_F(GapEstimate, TellsSleepingDriversFromHandoffs) {
   // The compute drivers are awake 400 us after their first command is ready.
   gaps_.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][0] = 400'000;
   const SyntheticRun run(schedule_, machine_, ns_, gaps_, 6);
-  const GapModel found = EstimateGaps(schedule_, machine_, GroupSteps(schedule_, run.events, 0));
+  const Delays found = FittedDelays(schedule_, machine_, GroupSteps(schedule_, run.events, 0));
   EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCompute), 400'000);
   EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCopy), 0);
   EXPECT_EQ(found.handoff(QueueClass::kCopy, QueueClass::kCompute), 1700);
@@ -320,7 +326,7 @@ TEST(GapEstimateOfLateQueues, ALateLastCommandIsNotAStepLate) {
     step.command_end_ns = {40'020'000, 40'180'000};
     step.end_ns = 40'190'000;
   }
-  const GapModel found = EstimateGaps(schedule, machine, steps);
+  const Delays found = FittedDelays(schedule, machine, steps);
   EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCopy), 150'000);
   EXPECT_EQ(found.wake(DeviceKind::kModelled, QueueClass::kCompute), 0);
   EXPECT_EQ(found.step_start_ns, 20'000);
@@ -338,12 +344,12 @@ TEST(IssueEstimate, RecoversWhatADriverTakesPerCommand) {
     maker.Launch(queue, ns.back());
   }
   const Schedule schedule = maker.Build();
-  GapModel gaps;
+  Delays gaps;
   gaps.gap_ns[static_cast<size_t>(DeviceKind::kModelled)] = {1200, 0};
   for (const int64_t issue : {int64_t{0}, int64_t{9000}}) {
     gaps.issue_ns[static_cast<size_t>(DeviceKind::kModelled)] = issue;
     const SyntheticRun run(schedule, machine, ns, gaps, 5);
-    const GapModel found = EstimateGaps(schedule, machine, GroupSteps(schedule, run.events, 0));
+    const Delays found = FittedDelays(schedule, machine, GroupSteps(schedule, run.events, 0));
     EXPECT_NEAR(static_cast<double>(found.issue(DeviceKind::kModelled)), static_cast<double>(issue), 90);
     EXPECT_NEAR(static_cast<double>(found.gap(DeviceKind::kModelled, QueueClass::kCompute)), 1200, 30);
   }
@@ -354,7 +360,7 @@ TEST_F(GapEstimate, ReplayWithMeasuredDurationsReproducesTheStep) {
   const auto steps = GroupSteps(schedule_, run.events, 2);
   ASSERT_EQ(steps.size(), 6u);
   const ReplayReport report =
-      ReplaySteps(schedule_, machine_, steps, EstimateGaps(schedule_, machine_, steps));
+      ReplaySteps(schedule_, machine_, steps, FitEffects(StepStarts(schedule_, machine_, steps)));
   EXPECT_LT(std::abs(report.error), 1e-3);
   for (size_t i = 0; i < steps.size(); ++i) {
     EXPECT_NEAR(static_cast<double>(report.replayed_ns[i]), static_cast<double>(report.measured_ns[i]),

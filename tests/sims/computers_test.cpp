@@ -1,4 +1,4 @@
-#include "sims/cost/computers.h"
+#include "sims/engine/computers.h"
 
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include "sims/engine/simulator.h"
 #include "sims/fit/step_samples.h"
 #include "sims/predict/predict.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -53,11 +54,13 @@ class StepsOfThree : public testing::Test {
  protected:
   StepsOfThree() { interference_.host.cores = 1; }
   QueueId Host(int task) { return maker_.Queue(DeviceId(task)); }
-  SimulationResult Run() { return Simulate(maker_.Build(), machine_, {maker_.ns()}, gaps_, &interference_); }
+  SimulationResult Run() {
+    return Simulate(maker_.Build(), machine_, {maker_.ns()}, ModelOf(gaps_, &interference_));
+  }
 
   Machine machine_ = HostsOfThree();
   ScheduleMaker maker_;
-  GapModel gaps_;
+  Delays gaps_;
   Interference interference_;
 };
 
@@ -126,7 +129,9 @@ TEST(CostsOfComputers, AreOfTheFirstAndScaled) {
                               .count = 9,
                               .work = {800 * size, 100 * size}});
   table.launches.push_back({"stream", "Stream", "host 1 worker", 600, 60, 9, kStreams});
-  table.interference.other_computers = {ComputerOfTask(1, 4, {0.5, 2})};
+  Cores cores;
+  cores.others = {ComputerOfTask(1, 4, {0.5, 2})};
+  table.effects.Put(cores);
   const CalibratedCost costs(table);
   const Machine machine = HostsOfThree();
   const auto launch = [&](int task, const SignedWork& work) {
@@ -169,7 +174,7 @@ TEST(CostsOfComputers, ComeFromLaunchesOfAll) {
   Interference interference;
   interference.host.cores = 1;
   const auto launch = [&] {
-    const CostTable table = FitCosts(input, {}, &interference, machine, "run 1");
+    const CostTable table = FitCosts(input, EffectsOf({}, &interference), machine, "run 1");
     EXPECT_EQ(table.launches.size(), 1U);
     return table.launches.front();
   };
@@ -177,7 +182,7 @@ TEST(CostsOfComputers, ComeFromLaunchesOfAll) {
   interference.other_computers = {ComputerOfTask(1, 1, {0.5, 1})};
   EXPECT_EQ(launch().ns, 1000);
   EXPECT_EQ(launch().spread_ns, 0);
-  const CalibratedCost costs(FitCosts(input, {}, &interference, machine, "run 1"));
+  const CalibratedCost costs(FitCosts(input, EffectsOf({}, &interference), machine, "run 1"));
   PredictionSettings settings = SettingsOf(costs.table());
   settings.draws = 0;
   const Prediction prediction =

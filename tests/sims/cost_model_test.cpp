@@ -7,7 +7,9 @@
 #include "core/base/error.h"
 #include "core/graph/signature.h"
 #include "sims/cost/device_speed.h"
+#include "sims/effects/fetches.h"
 #include "tests/core/base/expect_error.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -76,19 +78,23 @@ CostTable SampleTable() {
                           .count = 9,
                           .min_bytes = 1000,
                           .max_bytes = 100'000});
-  for (auto& classes : table.gaps.gap_ns) classes = {1, 2};
-  table.gaps.handoff_ns = {{{3, 4, 14}, {5, 6, 15}, {16, 17, 18}}};
-  table.gaps.signal_ns = 19;
-  table.gaps.message_overhead_ns = 20;
-  table.gaps.message_byte_ns = 0.25;
-  table.gaps.issue_ns.fill(7);
-  table.gaps.step_start_ns = 8;
-  table.gaps.step_finish_ns = 9;
-  table.gaps.wake_ns[0] = {10, 11};
-  table.fetches = FetchCurve({{64, 12}, {128, 13}});
-  table.has_interference = true;
-  table.interference.host = {.cores = 2, .copy_cores = 0.25};
-  table.interference.gpu.slowdown = {{{1, 1.1, 1.2}, {1.3, 1.4, 1.5}, {1.6, 1.7, 1.8}}};
+  Delays delays;
+  for (auto& classes : delays.gap_ns) classes = {1, 2};
+  delays.handoff_ns = {{{3, 4, 14}, {5, 6, 15}, {16, 17, 18}}};
+  delays.signal_ns = 19;
+  delays.message_overhead_ns = 20;
+  delays.message_byte_ns = 0.25;
+  delays.issue_ns.fill(7);
+  delays.step_start_ns = 8;
+  delays.step_finish_ns = 9;
+  delays.wake_ns[0] = {10, 11};
+  Interference interference;
+  interference.host = {.cores = 2, .copy_cores = 0.25};
+  interference.gpu.slowdown = {{{1, 1.1, 1.2}, {1.3, 1.4, 1.5}, {1.6, 1.7, 1.8}}};
+  table.effects = EffectsOf(delays, &interference);
+  Fetches fetches;
+  fetches.curve = FetchCurve({{64, 12}, {128, 13}});
+  table.effects.Put(fetches);
   return table;
 }
 
@@ -96,30 +102,34 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   const std::string text = CostTableToJson(SampleTable());
   const CostTable table = ParseCostTable(text);
   EXPECT_EQ(CostTableToJson(table), text);
-  EXPECT_EQ(table.gaps.handoff(QueueClass::kCopy, QueueClass::kCompute), 5);
-  EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kCopy), 17);
-  EXPECT_EQ(table.gaps.signal_ns, 19);
-  EXPECT_EQ(table.gaps.message_overhead_ns, 20);
-  EXPECT_EQ(table.gaps.message_byte_ns, 0.25);
-  EXPECT_DOUBLE_EQ(table.interference.gpu.slowdown[2][1], 1.7);
+  const Delays delays = DelaysOf(table.effects);
+  EXPECT_EQ(delays.handoff(QueueClass::kCopy, QueueClass::kCompute), 5);
+  EXPECT_EQ(delays.handoff(QueueClass::kMessage, QueueClass::kCopy), 17);
+  EXPECT_EQ(delays.signal_ns, 19);
+  EXPECT_EQ(delays.message_overhead_ns, 20);
+  EXPECT_EQ(delays.message_byte_ns, 0.25);
+  EXPECT_EQ(delays.gap(DeviceKind::kCuda, QueueClass::kCopy), 2);
+  EXPECT_EQ(delays.issue(DeviceKind::kCuda), 7);
+  EXPECT_EQ(delays.wake_ns[0][1], 11);
+  EXPECT_DOUBLE_EQ(InterferenceOf(table.effects).gpu.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
-  EXPECT_EQ(table.gaps.wake_ns[0][1], 11);
-  EXPECT_EQ(table.fetches.Ns(128), 13);
+  EXPECT_EQ(table.effects.Get<Fetches>().curve.Ns(128), 13);
 }
 
 // Laws: other computers come back as they were written; a file of one computer says nothing of others.
 TEST(CostTable, KeepsOtherComputers) {
   CostTable written = SampleTable();
   EXPECT_EQ(CostTableToJson(written).find("other_computers"), std::string::npos);
-  EXPECT_TRUE(ParseCostTable(CostTableToJson(written)).interference.other_computers.empty());
-  written.interference.other_computers = {{{"/job:w/task:1", "/job:w/task:3"}, 8, {0.5, 1.25}},
-                                          {{"/job:w/task:2"}, 1, {}}};
+  EXPECT_TRUE(ParseCostTable(CostTableToJson(written)).effects.Get<Cores>().others.empty());
+  auto cores = written.effects.Get<Cores>();
+  cores.others = {{{"/job:w/task:1", "/job:w/task:3"}, 8, {0.5, 1.25}}, {{"/job:w/task:2"}, 1, {}}};
+  written.effects.Put(cores);
   const std::string text = CostTableToJson(written);
   const CostTable table = ParseCostTable(text);
   EXPECT_EQ(CostTableToJson(table), text);
-  const std::vector<OtherComputer>& others = table.interference.other_computers;
+  const std::vector<OtherComputer> others = table.effects.Get<Cores>().others;
   ASSERT_EQ(others.size(), 2U);
-  EXPECT_EQ(others[0].tasks, written.interference.other_computers[0].tasks);
+  EXPECT_EQ(others[0].tasks, cores.others[0].tasks);
   EXPECT_EQ(others[0].cores, 8);
   EXPECT_EQ(others[0].speed.compute, 0.5);
   EXPECT_EQ(others[0].speed.memory, 1.25);
@@ -161,25 +171,6 @@ TEST(CostTable, RefusesComputersThatCannotBe) {
   EXPECT_THAT(error(many), HasSubstr("more than 1024 tasks"));
   many.erase(0);
   EXPECT_EQ(error(many), "");
-}
-
-// Law: in a file that does not tell messages from copies messages have what copies have, and no signal is
-// known.
-TEST(CostTable, EarlierFilesHaveNoMessages) {
-  nlohmann::json file = nlohmann::json::parse(CostTableToJson(SampleTable()));
-  nlohmann::json& handoff = file["gaps"]["handoff_ns"];
-  for (const char* key : {"compute_to_message", "copy_to_message", "message_to_compute", "message_to_copy",
-                          "message_to_message", "signal"})
-    ASSERT_EQ(handoff.erase(key), 1U) << key;
-  for (const char* key : {"message_overhead_ns", "message_byte_ns"})
-    ASSERT_EQ(file["gaps"].erase(key), 1U) << key;
-  const CostTable table = ParseCostTable(file.dump());
-  EXPECT_EQ(table.gaps.handoff(QueueClass::kCompute, QueueClass::kMessage), 4);
-  EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kCompute), 5);
-  EXPECT_EQ(table.gaps.handoff(QueueClass::kMessage, QueueClass::kMessage), 6);
-  EXPECT_EQ(table.gaps.signal_ns, 0);
-  EXPECT_EQ(table.gaps.message_overhead_ns, 0);
-  EXPECT_EQ(table.gaps.message_byte_ns, 0);
 }
 
 TEST(CostTable, RefusesHostileFiles) {

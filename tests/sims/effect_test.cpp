@@ -11,7 +11,10 @@
 #include <map>
 #include <string>
 
-#include "sims/cost/effect_constants.h"
+#include "sims/effects/fetches.h"
+#include "sims/engine/effect_constants.h"
+#include "sims/predict/predict.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 #include "tests/support/paths.h"
 
@@ -34,7 +37,12 @@ struct World {
       if (kind == DeviceKind::kLogical) device.physical = 0;
     }
     settings.draws = 0;
-    settings.interference.emplace();
+  }
+  template <typename E>
+  void Put(const std::function<void(E*)>& fill) {
+    auto effect = settings.effects.Get<E>();
+    fill(&effect);
+    settings.effects.Put(effect);
   }
   DeviceId gpu(int i) const { return machine.Gpus()[static_cast<size_t>(i)]; }
   int64_t StepNs() {
@@ -58,8 +66,10 @@ const std::map<std::string, Case>& Cases() {
        {DeviceKind::kVirtual,
         [](World* w) {
           w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
-          w->settings.gaps.step_start_ns = 7;
-          w->settings.gaps.step_finish_ns = 3;
+          w->Put<StepOverhead>([](StepOverhead* step) {
+            step->start_ns = 7;
+            step->finish_ns = 3;
+          });
         },
         1010, 1000}},
       {"dispatch",
@@ -67,7 +77,7 @@ const std::map<std::string, Case>& Cases() {
         [](World* w) {
           const QueueId queue = w->maker.Queue(w->gpu(0));
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 1000);
-          w->settings.gaps.gap_ns[kVirtual] = {5, 0};
+          w->Put<Dispatch>([](Dispatch* gaps) { gaps->ns[kVirtual] = {5, 0}; });
         },
         3010, 3000}},
       {"hand-off",
@@ -75,14 +85,14 @@ const std::map<std::string, Case>& Cases() {
         [](World* w) {
           const CommandId first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
           w->maker.Launch(w->maker.Queue(w->gpu(1)), 1000, {first});
-          w->settings.gaps.handoff_ns[0][0] = 10;
+          w->Put<HandOff>([](HandOff* handoff) { handoff->ns[0][0] = 10; });
         },
         2010, 2000}},
       {"wake-up",
        {DeviceKind::kVirtual,
         [](World* w) {
           w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
-          w->settings.gaps.wake_ns[kVirtual] = {100, 0};
+          w->Put<WakeUp>([](WakeUp* wake) { wake->ns[kVirtual] = {100, 0}; });
         },
         1100, 1000}},
       // The third launch is ready at 100, when its driver sleeps and a launch of 600 has one of two cores.
@@ -93,8 +103,9 @@ const std::map<std::string, Case>& Cases() {
           const CommandId first = w->maker.Launch(w->maker.Queue(w->gpu(0)), 100);
           w->maker.Launch(w->maker.Queue(w->gpu(1)), 700);
           w->maker.Launch(w->maker.Queue(third), 1000, {first});
-          w->settings.gaps.handoff_ns[0][0] = 10;
-          w->settings.interference->host = {.cores = 2, .slice_ns = 400};
+          w->Put<HandOff>([](HandOff* handoff) { handoff->ns[0][0] = 10; });
+          w->Put<Cores>([](Cores* cores) { cores->cores = 2; });
+          w->Put<CoreWait>([](CoreWait* wait) { wait->slice_ns = 400; });
         },
         1310, 1110}},
       // While the copy moves for 400 ns, the launch gets 1 / 1.25 of its core and does 320 of its 1000.
@@ -103,14 +114,15 @@ const std::map<std::string, Case>& Cases() {
         [](World* w) {
           w->maker.Launch(w->maker.Queue(w->gpu(0)), 1000);
           w->maker.Copy(w->maker.Queue(w->gpu(0), QueueKind::kCopyOut), w->gpu(0), w->gpu(1), 400, 400);
-          w->settings.interference->host = {.cores = 2, .copy_cores = 0.5};
+          w->Put<Cores>([](Cores* cores) { cores->cores = 2; });
+          w->Put<CopyCores>([](CopyCores* copies) { copies->cores = 0.5; });
         },
         1080, 1000}},
       {"cores",
        {DeviceKind::kVirtual,
         [](World* w) {
           for (int i = 0; i < 2; ++i) w->maker.Launch(w->maker.Queue(w->gpu(i)), 1000);
-          w->settings.interference->host.cores = 1;
+          w->Put<Cores>([](Cores* cores) { cores->cores = 1; });
         },
         2000, 1000}},
       // Two messages of 1000 at once: the second waits for 100 at both of its ends.
@@ -123,7 +135,7 @@ const std::map<std::string, Case>& Cases() {
           for (int i = 0; i < 2; ++i)
             w->maker.Copy(w->maker.Queue(DeviceId(0), QueueKind::kCopyOut), DeviceId(0), DeviceId(1), 0,
                           1000);
-          w->settings.gaps.message_overhead_ns = 100;
+          w->Put<Messengers>([](Messengers* messengers) { messengers->overhead_ns = 100; });
         },
         1100, 1000}},
       {"gap",
@@ -131,7 +143,7 @@ const std::map<std::string, Case>& Cases() {
         [](World* w) {
           const QueueId queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 1000);
-          w->settings.gaps.gap_ns[kCuda] = {5, 0};
+          w->Put<StreamGap>([](StreamGap* gaps) { gaps->ns[kCuda] = {5, 0}; });
         },
         3010, 3000}},
       // The third is not issued before three times the time of one.
@@ -140,14 +152,14 @@ const std::map<std::string, Case>& Cases() {
         [](World* w) {
           const QueueId queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 10);
-          w->settings.gaps.issue_ns[kCuda] = 300;
+          w->Put<Issue>([](Issue* issue) { issue->ns[kCuda] = 300; });
         },
         910, 30}},
       {"shared GPU",
        {DeviceKind::kLogical,
         [](World* w) {
           for (int i = 0; i < 2; ++i) w->maker.Launch(w->maker.Queue(w->gpu(i)), 1000);
-          w->settings.interference->gpu.slowdown[1][1] = 1.5;
+          w->Put<SharedGpu>([](SharedGpu* gpu) { gpu->slowdown[1][1] = 1.5; });
         },
         1500, 1000}},
       {"link sharing",
@@ -162,7 +174,7 @@ const std::map<std::string, Case>& Cases() {
 }
 
 TEST(Effects, TakeTheTimeThatTheirConstantsSayAndNoneWhenLeftOut) {
-  for (const Effect* effect : AllEffects()) {
+  for (const EffectKind* effect : AllEffects()) {
     SCOPED_TRACE(effect->name);
     EXPECT_FALSE(effect->source.empty());
     if (effect->name == "fetches") continue;  // of what a launch costs: below
@@ -171,7 +183,7 @@ TEST(Effects, TakeTheTimeThatTheirConstantsSayAndNoneWhenLeftOut) {
     World world(found->second.kind);
     found->second.make(&world);
     EXPECT_EQ(world.StepNs(), found->second.with_ns);
-    effect->leave_out(&world.settings);
+    world.settings.effects.Remove(*effect);
     EXPECT_EQ(world.StepNs(), found->second.without_ns);
   }
 }
@@ -181,11 +193,11 @@ TEST(Effects, LeaveEachOtherAlone) {
   for (const auto& [name, of] : Cases()) {
     World world(of.kind);
     of.make(&world);
-    for (const Effect* effect : AllEffects()) {
+    for (const EffectKind* effect : AllEffects()) {
       // Without cores nobody waits for one, and copies take none; without hand-offs no driver sleeps.
       const bool needed = effect->name == "cores" || (name == "core wait" && effect->name == "hand-off");
       if (effect->name == name || ((name == "copies' cores" || name == "core wait") && needed)) continue;
-      effect->leave_out(&world.settings);
+      world.settings.effects.Remove(*effect);
     }
     EXPECT_EQ(world.StepNs(), of.with_ns) << name;
   }
@@ -195,10 +207,10 @@ TEST(Effects, LeaveEachOtherAlone) {
 TEST(Effects, CoresAreOfAllComputers) {
   World world(DeviceKind::kVirtual);
   for (int i = 0; i < 2; ++i) world.maker.Launch(world.maker.Queue(world.gpu(i)), 1000);
-  world.settings.interference->other_computers = {{{"/job:localhost/task:0"}, 1, {}}};
+  world.Put<Cores>([](Cores* cores) { cores->others = {{{"/job:localhost/task:0"}, 1, {}}}; });
   EXPECT_EQ(world.StepNs(), 2000);
-  for (const Effect* effect : AllEffects()) {
-    if (effect->name == "cores") effect->leave_out(&world.settings);
+  for (const EffectKind* effect : AllEffects()) {
+    if (effect->name == "cores") world.settings.effects.Remove(*effect);
   }
   EXPECT_EQ(world.StepNs(), 1000);
 }
@@ -209,8 +221,8 @@ TEST(Effects, ConstantsAreDocumented) {
   std::ifstream file(test::SourceDir() + "/docs/cost-model.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   for (const Constant* constant : AllEffectConstants()) {
-    const std::vector<const Effect*> effects = AllEffects();
-    EXPECT_TRUE(std::any_of(effects.begin(), effects.end(), [&](const Effect* effect) {
+    const auto effects = AllEffects();
+    EXPECT_TRUE(std::any_of(effects.begin(), effects.end(), [&](const EffectKind* effect) {
       return effect->name == constant->effect;
     })) << constant->effect;
     const std::string row = fmt::format("\n| `{}` | {} | {} | {} | {} |\n", constant->name, constant->effect,
@@ -227,7 +239,7 @@ TEST(Effects, FetchesAreOfTheFirstReaderOfACopy) {
                                           world.gpu(1), 400, 400);
   world.maker.Launch(on, 0, {copy});
   world.maker.Launch(on, 0, {copy});
-  world.settings.fetches = FetchCurve({{800, 60}});
+  world.Put<Fetches>([](Fetches* fetches) { fetches->curve = FetchCurve({{800, 60}}); });
   CostTable table;
   table.launches.push_back({"A", "A", CostDevice(world.machine.device(world.gpu(1))), 1000, 0, 1, {}});
   const Schedule schedule = world.maker.Build();
@@ -237,8 +249,8 @@ TEST(Effects, FetchesAreOfTheFirstReaderOfACopy) {
   };
   EXPECT_EQ(launches()[CommandId(1)], 1030);
   EXPECT_EQ(launches()[CommandId(2)], 1000);
-  for (const Effect* effect : AllEffects()) {
-    if (effect->name == "fetches") effect->leave_out(&world.settings);
+  for (const EffectKind* effect : AllEffects()) {
+    if (effect->name == "fetches") world.settings.effects.Remove(*effect);
   }
   EXPECT_EQ(launches()[CommandId(1)], 1000);
 }

@@ -1,4 +1,4 @@
-#include "sims/cost/fetch_cost.h"
+#include "sims/effects/fetch_cost.h"
 
 #include <gtest/gtest.h>
 

@@ -2,13 +2,14 @@
 #include <gtest/gtest.h>
 
 #include "sims/engine/simulator.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/random_schedule.h"
 
 namespace lanescope::sims {
 namespace {
 
-GapModel Gaps(Random* random) {
-  GapModel gaps{.step_start_ns = random->below(5'000), .step_finish_ns = random->below(3'000)};
+Delays Gaps(Random* random) {
+  Delays gaps{.step_start_ns = random->below(5'000), .step_finish_ns = random->below(3'000)};
   for (auto& kind : gaps.gap_ns) {
     for (int64_t& ns : kind) ns = random->below(3'000);
   }
@@ -28,15 +29,15 @@ CommandCosts Vary(const CommandCosts& costs, int percent, Random* random) {
 
 // How many of the steps came from a pass.
 int ExpectSameAsRuns(const Schedule& schedule, const Machine& machine, const CommandCosts& costs,
-                     const GapModel& gaps, const SimulationOptions& options, Random* random) {
-  Simulator simulator(schedule, machine, gaps, nullptr, options);
+                     const SimulationModel& model, Random* random) {
+  Simulator simulator(schedule, machine, model);
   SimulationResult base, full;
   simulator.Run(costs, &base);
   simulator.Freeze(base);
   EXPECT_EQ(simulator.StepNs(costs), base.step_ns);
   for (int i = 0; i < 12; ++i) {
     const CommandCosts varied = Vary(costs, i < 8 ? 4 : 60, random);
-    Simulator(schedule, machine, gaps, nullptr, options).Run(varied, &full);
+    Simulator(schedule, machine, model).Run(varied, &full);
     EXPECT_EQ(simulator.StepNs(varied), full.step_ns) << i;
   }
   return simulator.passes();
@@ -60,9 +61,10 @@ TEST(FrozenOrderTest, StepsAreThoseOfRuns) {
       if (!queue.in_order && seed % 2 == 0) queue.workers = 1 + random.below(4);
     }
     for (Command& command : schedule.commands) command.workers = 1 + random.below(3);
-    SimulationOptions options;
-    options.share_links = random.below(2) == 0;
-    passes += ExpectSameAsRuns(schedule, machine, costs, Gaps(&random), options, &random);
+    SimulationModel model;
+    model.share_links = random.below(2) == 0;
+    model.delays = Gaps(&random);
+    passes += ExpectSameAsRuns(schedule, machine, costs, model, &random);
   }
   EXPECT_GT(passes, 300);
 }
@@ -83,7 +85,7 @@ TEST(FrozenOrderTest, QueuesInOrderAreNeverSimulated) {
   }
   Random random(1);
   const CommandCosts costs{.ns = maker.ns()};
-  EXPECT_EQ(ExpectSameAsRuns(maker.Build(), machine, costs, {}, {}, &random), 13);
+  EXPECT_EQ(ExpectSameAsRuns(maker.Build(), machine, costs, ModelOf(), &random), 13);
 }
 
 // Two commands without an order between them: the one that is ready first goes first, whatever ran first in
@@ -96,7 +98,7 @@ TEST(FrozenOrderTest, AnotherOrderIsSimulated) {
   const CommandId early = maker.Launch(two, 5'000, {a}), late = maker.Launch(two, 50'000, {b});
   maker.Launch(one, 70'000, {early});
   const Schedule schedule = maker.Build();
-  Simulator simulator(schedule, machine, {}, nullptr, {});
+  Simulator simulator(schedule, machine, ModelOf());
   SimulationResult result;
   CommandCosts costs{.ns = maker.ns()};
   simulator.Run(costs, &result);

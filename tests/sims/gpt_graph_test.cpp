@@ -8,6 +8,7 @@
 #include "sims/engine/simulator.h"
 #include "sims/megatron/layout_search.h"
 #include "sims/predict/predict.h"
+#include "tests/sims/effects_of.h"
 
 namespace lanescope::sims::megatron {
 namespace {
@@ -32,7 +33,8 @@ double Simulated(const StepGraph& step, const GptLayout& layout) {
   const Placement placement = PlaceAnnotated({step.graph, info, machine, costs, placer, &request});
   const Schedule schedule = Compile(step.graph, info, request, placement, machine);
   return static_cast<double>(Simulate(schedule, machine,
-                                      EstimateCommands(step.graph, info, schedule, machine, costs, {}).costs)
+                                      EstimateCommands(step.graph, info, schedule, machine, costs, {}).costs,
+                                      ModelOf())
                                  .step_ns) *
          1e-9;
 }
@@ -84,7 +86,8 @@ int64_t OnCluster(const StepGraph& step, const Machine& machine) {
   const PlacerOptions placer;
   const Placement placement = PlaceAnnotated({step.graph, info, machine, costs, placer, &request});
   const Schedule schedule = Compile(step.graph, info, request, placement, machine);
-  return Simulate(schedule, machine, EstimateCommands(step.graph, info, schedule, machine, costs, {}).costs)
+  return Simulate(schedule, machine, EstimateCommands(step.graph, info, schedule, machine, costs, {}).costs,
+                  ModelOf())
       .step_ns;
 }
 

@@ -1,9 +1,10 @@
-#include "sims/cost/interference.h"
+#include "sims/engine/interference.h"
 
 #include <gtest/gtest.h>
 
-#include "sims/cost/effect_constants.h"
+#include "sims/engine/effect_constants.h"
 #include "sims/engine/simulator.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -60,7 +61,7 @@ class TwoVirtualGpus : public testing::Test {
 TEST_F(TwoVirtualGpus, SlowEachOtherByTheMatrix) {
   interference_.host.slowdown = kSlowdown;
   const Schedule schedule = maker_.Build();
-  EXPECT_EQ(Simulate(schedule, machine_, {maker_.ns()}, {}, &interference_).step_ns, 2000);
+  EXPECT_EQ(Simulate(schedule, machine_, {maker_.ns()}, ModelOf({}, &interference_)).step_ns, 2000);
 }
 
 // A device of two workers whose op fits one core leaves the other to its neighbour.
@@ -69,7 +70,8 @@ TEST_F(TwoVirtualGpus, OnlyCoresReallyDemandedCount) {
   interference_.host.cores = 2;
   const Schedule schedule = maker_.Build();
   const auto step = [&](IdVector<CommandId, int> cores) {
-    return Simulate(schedule, machine_, {maker_.ns(), {}, std::move(cores)}, {}, &interference_).step_ns;
+    return Simulate(schedule, machine_, {maker_.ns(), {}, std::move(cores)}, ModelOf({}, &interference_))
+        .step_ns;
   };
   EXPECT_EQ(step({1, 1}), 1000);
   EXPECT_EQ(step({2, 2}), 2000);
@@ -88,11 +90,13 @@ TEST_F(TwoVirtualGpus, ADriverWaitsForACoreWhereALaunchRuns) {
   maker.Copy(out, gpu(0), gpu(1), 50, 50, {first});
   const Schedule schedule = maker.Build();
   interference_.host.cores = 2;
-  GapModel gaps;
+  Delays gaps;
   gaps.handoff_ns[0][1] = 10;
   const auto start = [&](int64_t slice) {
     interference_.host.slice_ns = slice;
-    return Simulate(schedule, machine_, {maker.ns()}, gaps, &interference_).times[CommandId(2)].start_ns;
+    return Simulate(schedule, machine_, {maker.ns()}, ModelOf(gaps, &interference_))
+        .times[CommandId(2)]
+        .start_ns;
   };
   EXPECT_EQ(start(0), 110);
   EXPECT_EQ(start(5000), 410);
@@ -110,7 +114,7 @@ TEST_F(TwoVirtualGpus, ACopyWaitsForACoreToEnd) {
   interference_.host.cores = 2;
   const auto end = [&](int64_t slice) {
     interference_.host.slice_ns = slice;
-    return Simulate(schedule, machine_, {maker.ns()}, {}, &interference_).times[CommandId(1)].end_ns;
+    return Simulate(schedule, machine_, {maker.ns()}, ModelOf({}, &interference_)).times[CommandId(1)].end_ns;
   };
   EXPECT_EQ(end(0), 50);
   EXPECT_EQ(end(5000), 375);
@@ -128,10 +132,11 @@ TEST_F(TwoVirtualGpus, ADriverWithoutSlicesWaitsForTheFirstFreeCore) {
   maker.Copy(out, gpu(0), gpu(1), 50, 50, {first});
   const Schedule schedule = maker.Build();
   interference_.host = {.cores = 2, .slice_ns = kEffectConstants.endless_slice_ns};
-  GapModel gaps;
+  Delays gaps;
   gaps.handoff_ns[0][1] = 10;
   const CommandCosts costs = {maker.ns(), {}, {0, 1, 1, 0}};
-  EXPECT_EQ(Simulate(schedule, machine_, costs, gaps, &interference_).times[CommandId(3)].start_ns, 410);
+  EXPECT_EQ(Simulate(schedule, machine_, costs, ModelOf(gaps, &interference_)).times[CommandId(3)].start_ns,
+            410);
 }
 
 }  // namespace

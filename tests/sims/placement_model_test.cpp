@@ -26,8 +26,8 @@ void ExpectEqual(const PlacementWorld& world, bool priorities, unsigned seed) {
   }
 }
 
-GapModel Gaps() {
-  GapModel gaps{.step_start_ns = 5'000, .step_finish_ns = 3'000};
+Delays Gaps() {
+  Delays gaps{.step_start_ns = 5'000, .step_finish_ns = 3'000};
   gaps.handoff_ns = {{{2'000, 4'000}, {1'000, 3'000}}};
   for (auto& kind : gaps.gap_ns) kind = {700, 300};
   gaps.issue_ns.fill(9'000);

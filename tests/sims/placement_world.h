@@ -9,6 +9,7 @@
 #include "core/strategies/task_graph.h"
 #include "sims/engine/simulator.h"
 #include "sims/predict/predict.h"
+#include "tests/sims/effects_of.h"
 #include "tests/support/random_graph.h"
 
 namespace lanescope::sims {
@@ -42,7 +43,7 @@ struct PlacementWorld {
   int64_t StepOf(const Placement& placement) const {
     const Schedule schedule = Compile(random.graph, info, step, placement, machine);
     return Simulate(schedule, machine,
-                    EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs, gaps)
+                    EstimateCommands(random.graph, info, schedule, machine, costs, {}).costs, ModelOf(gaps))
         .step_ns;
   }
   std::vector<DeviceId> RandomDevices(const TaskGraph& tasks, std::mt19937* rng) const {
@@ -58,7 +59,7 @@ struct PlacementWorld {
   GraphInfo info;
   RooflineCost costs;
   PlacerOptions placer;
-  GapModel gaps;
+  Delays gaps;
 };
 
 }  // namespace lanescope::sims

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "sims/predict/plot_svg.h"
 #include "sims/predict/sweep.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 #include "tests/support/ids.h"
 
@@ -80,7 +81,9 @@ TEST_F(PredictTest, TellsTheStepAndWhatIsBehindIt) {
   // 1000 + (100 latency + 800) + 1000, and gaps: a handoff of 10 each way.
   const Schedule schedule = Across(800);
   PredictionSettings settings;
-  for (auto& row : settings.gaps.handoff_ns) row.fill(10);
+  Delays delays;
+  for (auto& row : delays.handoff_ns) row.fill(10);
+  settings.effects = EffectsOf(delays);
   const Prediction prediction = Run(schedule, FlatCost(1000), settings);
   EXPECT_EQ(prediction.step_ns, 2920);
   EXPECT_EQ(prediction.critical_path.commands, test::Ids<CommandId>({0, 1, 2}));

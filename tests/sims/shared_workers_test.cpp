@@ -8,6 +8,7 @@
 #include "core/schedule/schedule.h"
 #include "sims/engine/simulator.h"
 #include "sims/predict/predict.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/random_schedule.h"
 #include "tests/support/random_graph.h"
 
@@ -76,7 +77,7 @@ TEST(SharedWorkers, TheRuleHoldsAtEveryStart) {
     Schedule schedule = maker.Build();
     schedule.queues[QueueId(0)].workers = workers;
     for (Command& command : schedule.commands) command.workers = 1 + random.below(workers);
-    const SimulationResult result = Simulate(schedule, VirtualMachine(1, 1), {.ns = maker.ns()});
+    const SimulationResult result = Simulate(schedule, VirtualMachine(1, 1), {.ns = maker.ns()}, ModelOf());
     const auto& times = result.times;
     const auto runs_at = [&](CommandId c, int64_t at) {
       return times[c].start_ns <= at && at < times[c].end_ns;

@@ -6,6 +6,7 @@
 
 #include "sims/engine/simulator.h"
 #include "sims/predict/replay.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -23,7 +24,7 @@ Machine TwoTasks() {
 // signal.
 TEST(SimulatedTasks, TasksHandOverByMessagesAndSignals) {
   const Machine machine = TwoTasks();
-  GapModel gaps;
+  Delays gaps;
   gaps.handoff_ns[0] = {1, 1, 30};
   gaps.handoff_ns[2] = {50, 1, 1};
   gaps.signal_ns = 700;
@@ -37,15 +38,14 @@ TEST(SimulatedTasks, TasksHandOverByMessagesAndSignals) {
   const CommandId told = maker.Launch(there, 10, {first});
   const CommandId back = maker.Launch(here, 10, {told});
   const Schedule schedule = maker.Build();
-  const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, gaps);
+  const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, ModelOf(gaps));
   const auto start = [&](CommandId command) { return result.times[command].start_ns; };
   EXPECT_EQ(start(message), 10 + 30);
   EXPECT_EQ(start(CommandId(2)), 140 + 50);
   EXPECT_EQ(start(CommandId(3)), 140 + 50);
   EXPECT_EQ(start(told), 10 + 700);
   EXPECT_EQ(start(back), 720 + 700);
-  const SimulationResult at_once =
-      Simulate(schedule, machine, {maker.ns(), {}}, gaps, nullptr, {.handoffs = false});
+  const SimulationResult at_once = Simulate(schedule, machine, {maker.ns(), {}}, ModelOf());
   EXPECT_EQ(at_once.times[back].start_ns, 20);
 }
 
@@ -57,7 +57,7 @@ TEST(SimulatedTasks, AnyNumberOfMessagesIsUnderWayAtOnce) {
   for (int i = 0; i < 6; ++i) maker.Copy(network, DeviceId(0), DeviceId(1), 100, 100);
   Schedule schedule = maker.Build();
   schedule.queues[network].workers = 4;
-  const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, {});
+  const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, ModelOf());
   for (const CommandTime& time : result.times) {
     EXPECT_EQ(time.start_ns, 0);
     EXPECT_EQ(time.end_ns, 600);
@@ -65,7 +65,7 @@ TEST(SimulatedTasks, AnyNumberOfMessagesIsUnderWayAtOnce) {
 }
 
 // Two tasks of one worker each, on `cores` cores.
-SimulationResult WithMessengers(ScheduleMaker* maker, const Machine& machine, GapModel gaps, int cores) {
+SimulationResult WithMessengers(ScheduleMaker* maker, const Machine& machine, Delays gaps, int cores) {
   Interference interference;
   interference.host.cores = cores;
   gaps.message_overhead_ns = 100;
@@ -73,7 +73,7 @@ SimulationResult WithMessengers(ScheduleMaker* maker, const Machine& machine, Ga
   for (Queue& queue : schedule.queues) {
     if (queue.kind != QueueKind::kCompute) queue.workers = 4;
   }
-  return Simulate(schedule, machine, {maker->ns(), {}}, gaps, &interference);
+  return Simulate(schedule, machine, {maker->ns(), {}}, ModelOf(gaps, &interference));
 }
 
 // Laws: alone, a message takes its time, whatever its messengers take of it; several wait for each other at
@@ -109,7 +109,7 @@ TEST(SimulatedTasks, ReplayedMessagesHaveWaitedAlready) {
   for (int i = 0; i < 2; ++i) maker.Copy(out, DeviceId(0), DeviceId(1), 0, 1000);
   Schedule schedule = maker.Build();
   schedule.queues[out].workers = 4;
-  GapModel gaps;
+  Delays gaps;
   gaps.message_overhead_ns = 100;
   MeasuredStep step;
   step.end_ns = 1100;
@@ -117,7 +117,7 @@ TEST(SimulatedTasks, ReplayedMessagesHaveWaitedAlready) {
     step.command_start_ns.Add(0);
     step.command_end_ns.Add(end_ns);
   }
-  const ReplayReport report = ReplaySteps(schedule, machine, std::span(&step, 1), gaps);
+  const ReplayReport report = ReplaySteps(schedule, machine, std::span(&step, 1), EffectsOf(gaps));
   EXPECT_EQ(report.replayed_ns, std::vector<int64_t>{1100});
 }
 
@@ -127,7 +127,7 @@ TEST(SimulatedTasks, BytesKeepTheReceiverBusy) {
   ScheduleMaker maker;
   const QueueId out = maker.Queue(DeviceId(0), QueueKind::kCopyOut);
   for (int i = 0; i < 2; ++i) maker.Copy(out, DeviceId(0), DeviceId(1), 200, 2000);
-  GapModel gaps;
+  Delays gaps;
   gaps.message_byte_ns = 2;
   const SimulationResult result = WithMessengers(&maker, machine, gaps, 0);
   // Each moves 200 bytes in 1400 ns, its own limit; the second 100 later, and waits for 500 of the first's.
@@ -156,7 +156,7 @@ TEST(SimulatedTasks, MessengersShareCores) {
 // One that is awake takes none beside its launch.
 TEST(SimulatedTasks, WakingADriverTakesACore) {
   const Machine machine = TwoTasks();
-  GapModel gaps;
+  Delays gaps;
   gaps.handoff_ns[0][0] = 100;
   for (const bool sleeps : {true, false}) {
     ScheduleMaker maker;
@@ -167,7 +167,8 @@ TEST(SimulatedTasks, WakingADriverTakesACore) {
     maker.Launch(there, 0, {first});
     Interference interference;
     interference.host.cores = sleeps ? 1 : 2;
-    const SimulationResult result = Simulate(maker.Build(), machine, {maker.ns(), {}}, gaps, &interference);
+    const SimulationResult result =
+        Simulate(maker.Build(), machine, {maker.ns(), {}}, ModelOf(gaps, &interference));
     EXPECT_EQ(result.times[beside].end_ns - result.times[beside].start_ns, sleeps ? 1050 : 1000);
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,12 +22,9 @@ class SimulatorLaws : public testing::Test {
   void Simulate(Random* random, int most_commands) {
     machine_ = StarMachine(2 + random->below(4), 1e9 * (1 + random->below(3)), random->below(3) * 700,
                            random->below(2) == 0 ? 0 : 1.7e9);
-    options_ = {.share_links = random->below(4) > 0,
-                .gaps = random->below(4) > 0,
-                .handoffs = random->below(4) > 0,
-                .step_overhead = random->below(4) > 0,
-                .interference = random->below(4) > 0};
-    DrawGaps(random);
+    model_ = {};
+    model_.share_links = random->below(4) > 0;
+    DrawDelays(random);
     DrawInterference(random);
     ScheduleMaker maker = RandomSchedule(machine_, most_commands, random);
     schedule_ = maker.Build();
@@ -36,7 +34,7 @@ class SimulatorLaws : public testing::Test {
       costs_.classes.Add(random->below(2) == 0 ? WorkClass::kCompute : WorkClass::kMemory);
       costs_.cores.Add(1 + random->below(2));
     }
-    result_ = sims::Simulate(schedule_, machine_, costs_, gaps_, &interference_, options_);
+    result_ = sims::Simulate(schedule_, machine_, costs_, model_);
   }
 
   IdRange<CommandId> commands() const { return schedule_.commands.ids(); }
@@ -49,77 +47,83 @@ class SimulatorLaws : public testing::Test {
   }
   int64_t alone(CommandId c) const { return costs_.ns[c]; }
 
-  int64_t Gap(CommandId c) const { return options_.gaps ? gaps_.gap(kind_of(c), class_of(c)) : 0; }
+  int64_t Gap(CommandId c) const { return model_.delays.gap(kind_of(c), class_of(c)); }
   int64_t Arrival(CommandId from, CommandId to) const {
-    const bool crosses = options_.handoffs && command(from).queue != command(to).queue;
-    return time(from).end_ns + (crosses ? gaps_.handoff(class_of(from), class_of(to)) : 0);
+    const bool crosses = command(from).queue != command(to).queue;
+    return time(from).end_ns + (crosses ? model_.delays.handoff(class_of(from), class_of(to)) : 0);
   }
   // When the driver of the command's queue is awake: the first of its commands that is ready wakes it.
   int64_t Awake(CommandId c) const {
-    if (!options_.step_overhead) return 0;
     int64_t first = INT64_MAX;
     for (const CommandId other : commands()) {
       if (command(other).queue == command(c).queue) first = std::min(first, Ready(other));
     }
-    return first + gaps_.wake(kind_of(c), class_of(c));
+    return first + model_.delays.wake(kind_of(c), class_of(c));
   }
   // When the last dependency arrives, and when the queue picks the command, but for waiting for a core.
   int64_t Ready(CommandId c) const {
-    int64_t ready = options_.step_overhead ? gaps_.step_start_ns : 0;
+    int64_t ready = model_.delays.step_start_ns;
     for (const CommandId p : before_[c]) ready = std::max(ready, Arrival(p, c));
     return ready;
   }
-  int64_t Pick(CommandId c) const {
+  // `previous`: the command that its queue ran before it, if there is one.
+  int64_t Pick(CommandId c, CommandId previous) const {
     const int64_t ready = std::max(Ready(c), Awake(c));
-    return !time(c).previous.exists() ? ready : std::max(ready, time(time(c).previous).end_ns);
+    return previous.exists() ? std::max(ready, time(previous).end_ns) : ready;
   }
   // A driver may wait for a core for up to a time slice, and takes longer to wake beside copies, of which
   // each queue has one at most.
   int64_t MayWait() const {
-    if (!options_.interference || !options_.handoffs) return 0;
-    const InterferenceMatrix& host = interference_.host;
+    if (!model_.interference) return 0;
+    const InterferenceMatrix& host = model_.interference->host;
     const double beside = host.copy_cores * static_cast<double>(schedule_.queues.size()) / host.cores;
     return host.slice_ns + static_cast<int64_t>(100'000 * beside);
   }
 
-  // The commands of a queue as they ran, by what each says came before it.
+  // The commands of a queue as they ran; those of one instant, which take no time, by rank.
   std::vector<CommandId> Ran(QueueId queue) const {
-    IdVector<CommandId, CommandId> next(schedule_.commands.size());
-    CommandId first;
-    for (const CommandId c : commands()) {
-      if (command(c).queue != queue) continue;
-      (time(c).previous.exists() ? next[time(c).previous] : first) = c;
-    }
     std::vector<CommandId> ran;
-    for (CommandId c = first; c.exists(); c = next[c]) ran.push_back(c);
+    for (const CommandId c : commands()) {
+      if (command(c).queue == queue) ran.push_back(c);
+    }
+    const auto order = [&](CommandId c) {
+      return std::tuple(time(c).start_ns, time(c).end_ns, command(c).rank);
+    };
+    std::sort(ran.begin(), ran.end(), [&](CommandId a, CommandId b) { return order(a) < order(b); });
     return ran;
   }
 
   Machine machine_;
-  SimulationOptions options_;
-  GapModel gaps_;
-  Interference interference_;
+  SimulationModel model_;
   Schedule schedule_;
   IdVector<CommandId, std::vector<CommandId>> before_;
   CommandCosts costs_;
   SimulationResult result_;
 
  private:
-  void DrawGaps(Random* random) {
-    gaps_ = {};
-    for (auto& classes : gaps_.gap_ns) classes = {random->below(100'000), random->below(100'000)};
-    for (auto& classes : gaps_.handoff_ns) classes = {1 + random->below(100'000), 1 + random->below(100'000)};
-    for (auto& classes : gaps_.wake_ns) classes = {random->below(5'000'000), random->below(5'000'000)};
-    for (auto& ns : gaps_.issue_ns) ns = random->below(2) == 0 ? 0 : random->below(30'000'000);
-    gaps_.step_start_ns = random->below(100'000);
-    gaps_.step_finish_ns = random->below(100'000);
+  // Each kind of delay in three of four simulations.
+  void DrawDelays(Random* random) {
+    Delays& delays = model_.delays;
+    if (random->below(4) > 0) {
+      for (auto& classes : delays.gap_ns) classes = {random->below(100'000), random->below(100'000)};
+      for (auto& ns : delays.issue_ns) ns = random->below(2) == 0 ? 0 : random->below(30'000'000);
+    }
+    if (random->below(4) > 0) {
+      for (auto& classes : delays.handoff_ns)
+        classes = {1 + random->below(100'000), 1 + random->below(100'000)};
+    }
+    if (random->below(4) > 0) {
+      for (auto& classes : delays.wake_ns) classes = {random->below(5'000'000), random->below(5'000'000)};
+      delays.step_start_ns = random->below(100'000);
+      delays.step_finish_ns = random->below(100'000);
+    }
   }
   void DrawInterference(Random* random) {
-    interference_ = {};
     for (DeviceSpec& device : machine_.devices) {
       if (random->below(3) > 0 && device.is_gpu()) device.kind = DeviceKind::kVirtual;
     }
-    InterferenceMatrix& host = interference_.host;
+    if (random->below(4) == 0) return;
+    InterferenceMatrix& host = model_.interference.emplace().host;
     host.cores = 1 + random->below(3);
     host.copy_cores = 0.25;
     host.slice_ns = random->below(2) == 0 ? 0 : 3'000'000;
@@ -141,11 +145,9 @@ TEST_F(SimulatorLaws, CommandsStartWhenTheyCanAndNotBefore) {
                               [&](const Command& command) { return command.queue == queue; }),
                 static_cast<std::ptrdiff_t>(ran.size()));
       for (const CommandId c : ran) {
-        int64_t earliest = Pick(c);
+        int64_t earliest = Pick(c, previous);
         if (previous.exists()) earliest = std::max(earliest, time(previous).end_ns + Gap(c));
-        if (options_.gaps && queue_of(c).in_order) {
-          earliest = std::max(earliest, issued += gaps_.issue(kind_of(c)));
-        }
+        if (queue_of(c).in_order) earliest = std::max(earliest, issued += model_.delays.issue(kind_of(c)));
         ASSERT_GE(time(c).start_ns + kRounding, earliest) << "trial " << trial << ", command " << c.number();
         ASSERT_LE(time(c).start_ns, earliest + MayWait() + kRounding)
             << "trial " << trial << ", command " << c.number();
@@ -166,7 +168,8 @@ TEST_F(SimulatorLaws, NobodyOvertakesInAQueue) {
         for (size_t j = i + 1; j < ran.size(); ++j) {
           if (command(ran[j]).rank > command(ran[i]).rank) continue;
           ASSERT_FALSE(schedule_.queues[queue].in_order) << "trial " << trial;
-          ASSERT_GE(Ready(ran[j]) + MayWait() + kRounding, Pick(ran[i]))
+          const CommandId previous = i > 0 ? ran[i - 1] : CommandId();
+          ASSERT_GE(Ready(ran[j]) + MayWait() + kRounding, Pick(ran[i], previous))
               << "trial " << trial << ": " << ran[i].number() << " before " << ran[j].number();
         }
       }
@@ -180,36 +183,18 @@ TEST_F(SimulatorLaws, NoCommandIsFasterThanAlone) {
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 400);
     IdVector<QueueId, int64_t> busy(schedule_.queues.size(), 0);
-    int64_t last = options_.step_overhead ? gaps_.step_start_ns : 0;
+    int64_t last = model_.delays.step_start_ns;
     for (const CommandId c : commands()) {
       const int64_t ns = time(c).end_ns - time(c).start_ns;
       ASSERT_GE(ns + kRounding, alone(c)) << "trial " << trial << ", command " << c.number();
-      if (!options_.share_links && !options_.interference) {
+      if (!model_.share_links && !model_.interference) {
         ASSERT_EQ(ns, alone(c)) << trial;
       }
       busy[command(c).queue] += ns;
       last = std::max(last, time(c).end_ns);
     }
     EXPECT_EQ(result_.queue_busy_ns, busy);
-    EXPECT_EQ(result_.step_ns, last + (options_.step_overhead ? gaps_.step_finish_ns : 0));
-  }
-}
-
-// Law: what is named as released is the dependency that arrived last.
-TEST_F(SimulatorLaws, TheLastArrivalReleases) {
-  Random random(20);
-  for (int trial = 0; trial < 60; ++trial) {
-    Simulate(&random, 400);
-    for (const CommandId c : commands()) {
-      const std::vector<CommandId>& before = before_[c];
-      if (before.empty()) {
-        ASSERT_FALSE(time(c).released.exists());
-        continue;
-      }
-      ASSERT_NE(std::find(before.begin(), before.end(), time(c).released), before.end()) << trial;
-      for (const CommandId p : before)
-        ASSERT_GE(Arrival(time(c).released, c) + kRounding, Arrival(p, c)) << trial;
-    }
+    EXPECT_EQ(result_.step_ns, last + model_.delays.step_finish_ns);
   }
 }
 
@@ -222,7 +207,7 @@ TEST_F(SimulatorLaws, LinksPassNoMoreThanTheirBandwidth) {
   };
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 300);
-    if (!options_.share_links) continue;
+    if (!model_.share_links) continue;
     std::vector<std::vector<Flow>> flows(static_cast<size_t>(machine_.num_resources()));
     for (const CommandId c : commands()) {
       if (command(c).kind != CommandKind::kCopy) continue;

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "sims/engine/simulator.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/random_schedule.h"
 
 namespace lanescope::sims {
@@ -18,7 +19,7 @@ using Real = long double;
 class PlainSimulator {
  public:
   PlainSimulator(const Schedule& schedule, const Machine& machine, const IdVector<CommandId, int64_t>& ns,
-                 const IdVector<CommandId, std::vector<CommandId>>& predecessors, const GapModel& gaps,
+                 const IdVector<CommandId, std::vector<CommandId>>& predecessors, const Delays& gaps,
                  const Interference* interference)
       : schedule_(schedule),
         machine_(machine),
@@ -259,7 +260,7 @@ class PlainSimulator {
   const Schedule& schedule_;
   const Machine& machine_;
   const IdVector<CommandId, std::vector<CommandId>>& after_;
-  const GapModel& gaps_;
+  const Delays& gaps_;
   const Interference* interference_;
   IdVector<DeviceId, const OtherComputer*> computers_;  // null: the first one
   IdVector<CommandId, Item> items_;
@@ -292,7 +293,7 @@ TEST(SimulatorReference, AgreesOnRandomSchedules) {
   for (int trial = 0; trial < 1500; ++trial) {
     Machine machine = StarMachine(1 + random.below(5), 1e9 * (1 + random.below(3)), random.below(3) * 700,
                                   random.below(2) == 0 ? 0 : 1.7e9);
-    GapModel gaps;
+    Delays gaps;
     if (random.below(2) == 0) {
       for (auto& classes : gaps.gap_ns) classes = {random.below(100'000), random.below(100'000)};
       for (auto& classes : gaps.handoff_ns) classes = {random.below(100'000), random.below(100'000)};
@@ -313,7 +314,7 @@ TEST(SimulatorReference, AgreesOnRandomSchedules) {
     ScheduleMaker maker = RandomSchedule(machine, 55, &random);
     const Schedule schedule = maker.Build();
     const Interference* given = interferes ? &interference : nullptr;
-    const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, gaps, given);
+    const SimulationResult result = Simulate(schedule, machine, {maker.ns(), {}}, ModelOf(gaps, given));
     const IdVector<CommandId, Real> expected =
         PlainSimulator(schedule, machine, maker.ns(), maker.predecessors(), gaps, given).Run();
     for (const CommandId c : expected.ids()) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -11,10 +12,12 @@ namespace {
 // Two GPUs (devices 1 and 2, the host is 0) joined over the host: links of 1 byte per ns.
 class SimulatorTest : public testing::Test {
  protected:
-  SimulationResult Run(ScheduleMaker maker, const GapModel& gaps = {},
-                       const Interference* interference = nullptr, const SimulationOptions& options = {}) {
+  SimulationResult Run(ScheduleMaker maker, const Delays& gaps = {},
+                       const Interference* interference = nullptr, bool share_links = true) {
     schedule_ = maker.Build();
-    return Simulate(schedule_, machine_, {maker.ns(), classes_}, gaps, interference, options);
+    SimulationModel model = ModelOf(gaps, interference);
+    model.share_links = share_links;
+    return Simulate(schedule_, machine_, {maker.ns(), classes_}, model);
   }
   DeviceId gpu(int i) const { return machine_.Gpus()[static_cast<size_t>(i)]; }
 
@@ -25,7 +28,7 @@ class SimulatorTest : public testing::Test {
 
 TEST_F(SimulatorTest, AnEmptyScheduleTakesTheStepOverhead) {
   // step = start + finish.
-  GapModel gaps;
+  Delays gaps;
   gaps.step_start_ns = 30;
   gaps.step_finish_ns = 12;
   EXPECT_EQ(Run({}, gaps).step_ns, 42);
@@ -41,8 +44,7 @@ TEST_F(SimulatorTest, AChainTakesTheSumOfItsParts) {
   const SimulationResult result = Run(maker);
   EXPECT_EQ(result.step_ns, 60);
   EXPECT_EQ(result.times[CommandId(1)].start_ns, 10);
-  EXPECT_EQ(result.times[CommandId(2)].released, CommandId(1));
-  EXPECT_EQ(result.times[CommandId(2)].previous, CommandId(0));
+  EXPECT_EQ(result.times[CommandId(2)].start_ns, 30);
   EXPECT_EQ(result.queue_busy_ns, (IdVector<QueueId, int64_t>{40, 20}));
 }
 
@@ -118,9 +120,7 @@ TEST_F(SimulatorTest, CopiesShareABus) {
   const SimulationResult shared = Run(maker);
   EXPECT_EQ(shared.times[CommandId(0)].end_ns, 200);
   EXPECT_EQ(shared.times[CommandId(1)].end_ns, 250);
-  SimulationOptions alone;
-  alone.share_links = false;
-  EXPECT_EQ(Run(maker, {}, nullptr, alone).step_ns, 150);
+  EXPECT_EQ(Run(maker, {}, nullptr, false).step_ns, 150);
 }
 
 // Over links of 4 bytes per ns, from a host whose interface carries 1 each way: two copies out share it, one
@@ -171,7 +171,7 @@ TEST_F(SimulatorTest, GapsAndHandoffsDelayTheStart) {
   maker.Launch(a, 10);
   const CommandId second = maker.Launch(a, 10);
   maker.Launch(b, 10, {second});
-  GapModel gaps;
+  Delays gaps;
   gaps.gap_ns[static_cast<size_t>(DeviceKind::kModelled)] = {3, 0};
   gaps.handoff_ns[0][0] = 5;
   gaps.step_start_ns = 100;
@@ -180,10 +180,16 @@ TEST_F(SimulatorTest, GapsAndHandoffsDelayTheStart) {
   EXPECT_EQ(result.times[CommandId(1)].start_ns, 113);
   EXPECT_EQ(result.times[CommandId(2)].start_ns, 128);
   EXPECT_EQ(result.step_ns, 139);
-  // Each switched off by itself.
-  EXPECT_EQ(Run(maker, gaps, nullptr, {.gaps = false}).step_ns, 136);
-  EXPECT_EQ(Run(maker, gaps, nullptr, {.handoffs = false}).step_ns, 134);
-  EXPECT_EQ(Run(maker, gaps, nullptr, {.step_overhead = false}).step_ns, 38);
+  // Without each of them.
+  Delays others = gaps;
+  others.gap_ns = {};
+  EXPECT_EQ(Run(maker, others).step_ns, 136);
+  others = gaps;
+  others.handoff_ns = {};
+  EXPECT_EQ(Run(maker, others).step_ns, 134);
+  others = gaps;
+  others.step_start_ns = others.step_finish_ns = 0;
+  EXPECT_EQ(Run(maker, others).step_ns, 38);
 }
 
 TEST_F(SimulatorTest, AHandoffCountsFromTheSlowestPath) {
@@ -192,11 +198,10 @@ TEST_F(SimulatorTest, AHandoffCountsFromTheSlowestPath) {
   const QueueId a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
   const CommandId p = maker.Launch(b, 10), q = maker.Launch(a, 30);
   maker.Launch(a, 5, {p, q});
-  GapModel gaps;
+  Delays gaps;
   gaps.handoff_ns[0][0] = 50;
   const SimulationResult result = Run(maker, gaps);
   EXPECT_EQ(result.times[CommandId(2)].start_ns, 60);
-  EXPECT_EQ(result.times[CommandId(2)].released, p);
 }
 
 TEST_F(SimulatorTest, ManySmallKernelsAreBoundByTheirIssue) {
@@ -204,7 +209,7 @@ TEST_F(SimulatorTest, ManySmallKernelsAreBoundByTheirIssue) {
   ScheduleMaker maker;
   const QueueId a = maker.Queue(gpu(0), QueueKind::kCompute, true);
   for (int i = 0; i < 10; ++i) maker.Launch(a, 2);
-  GapModel gaps;
+  Delays gaps;
   gaps.issue_ns[static_cast<size_t>(DeviceKind::kModelled)] = 5;
   EXPECT_EQ(Run(maker, gaps).step_ns, 52);
 }
@@ -218,7 +223,7 @@ TEST_F(SimulatorTest, RecordAndWaitOrderQueuesAtNoCost) {
   const CommandId record = maker.Sync(CommandKind::kRecord, a, {first});
   const CommandId wait = maker.Sync(CommandKind::kWait, b, {record});
   maker.Launch(b, 5, {wait});
-  GapModel gaps;
+  Delays gaps;
   gaps.gap_ns[static_cast<size_t>(DeviceKind::kModelled)] = {100, 100};
   gaps.handoff_ns[0][0] = 1;
   EXPECT_EQ(Run(maker, gaps).step_ns, 16);
@@ -240,7 +245,7 @@ TEST_F(SimulatorTest, NeighboursOnTheHostSlowEachOtherDown) {
   EXPECT_EQ(result.times[CommandId(1)].end_ns, 80);
   EXPECT_EQ(result.times[CommandId(0)].end_ns, 140);
   EXPECT_EQ(result.times[CommandId(2)].end_ns, 90);
-  EXPECT_EQ(Run(maker, {}, &interference, {.interference = false}).step_ns, 100);
+  EXPECT_EQ(Run(maker).step_ns, 100);
 }
 
 TEST_F(SimulatorTest, TooManyWorkersSlowEveryoneInProportion) {
@@ -273,7 +278,7 @@ TEST_F(SimulatorTest, ACopySlowsComputeAndIsSlowedOnlyWhileItMoves) {
 TEST_F(SimulatorTest, AQueuePicksNothingBeforeItsDriverIsAwake) {
   // Woken by what is ready at 0 and awake at 50, the queue picks the smaller rank, which became ready at 30.
   // The other one's driver is woken at 60 only: a wake-up is a delay after readiness, wherever in the step.
-  GapModel gaps;
+  Delays gaps;
   gaps.wake_ns[static_cast<size_t>(DeviceKind::kModelled)][static_cast<size_t>(QueueClass::kCompute)] = 50;
   ScheduleMaker maker;
   const QueueId host = maker.Queue(machine_.host()), a = maker.Queue(gpu(0)), b = maker.Queue(gpu(1));
@@ -287,7 +292,7 @@ TEST_F(SimulatorTest, AQueuePicksNothingBeforeItsDriverIsAwake) {
   EXPECT_EQ(result.times[CommandId(2)].start_ns, 50);
   EXPECT_EQ(result.times[CommandId(1)].start_ns, 60);
   EXPECT_EQ(result.times[CommandId(4)].start_ns, 60 + 50);
-  EXPECT_EQ(Run(maker, gaps, nullptr, {.step_overhead = false}).times[CommandId(1)].start_ns, 0);
+  EXPECT_EQ(Run(maker).times[CommandId(1)].start_ns, 0);
 }
 
 TEST_F(SimulatorTest, RefusesBadCostsAndCircles) {
@@ -296,7 +301,7 @@ TEST_F(SimulatorTest, RefusesBadCostsAndCircles) {
   const Schedule schedule = maker.Build();
   const auto code = [&](const CommandCosts& costs) {
     try {
-      Simulate(schedule, machine_, costs);
+      Simulate(schedule, machine_, costs, {});
     } catch (const Error& error) {
       return error.code();
     }
@@ -307,7 +312,7 @@ TEST_F(SimulatorTest, RefusesBadCostsAndCircles) {
   EXPECT_EQ(code({{INT64_MAX}, {}}), Code::kInvalidArgument);
   Schedule circle = schedule;
   circle.num_predecessors[CommandId(0)] = 1;
-  EXPECT_THROW(Simulate(circle, machine_, {{10}, {}}), Error);
+  EXPECT_THROW(Simulate(circle, machine_, {{10}, {}}, {}), Error);
 }
 
 TEST_F(SimulatorTest, RefusesEndlessTime) {
@@ -321,7 +326,7 @@ TEST_F(SimulatorTest, TheSameInputGivesTheSameBits) {
   machine_ = StarMachine(8, 12.5e9, 1000, 25e9);
   ScheduleMaker maker = RandomStarSchedule(machine_, 3000, 200, 5);
   const SimulationResult first = Run(maker);
-  Simulator simulator(schedule_, machine_, {}, nullptr, {});
+  Simulator simulator(schedule_, machine_, ModelOf());
   SimulationResult again;
   for (int i = 0; i < 2; ++i) {
     simulator.Run({maker.ns(), {}}, &again);

@@ -21,7 +21,8 @@ TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
   MachineMeasurement measured = SampleMeasurement();
   measured.gpus = {{"GPU:0", {{{2.0, 2.1, 2.2}, {2.3, 2.4, 2.5}, {0.9, 2.7, 2.8}}}},
                    {"GPU:1", {{{9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}, {9.0, 9.0, 9.0}}}}};
-  const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  const sims::Interference found =
+      FitCosts({}, &measured, VirtualMachine(2, 1), "test").effects.Model().interference.value();
   EXPECT_DOUBLE_EQ(found.host.slowdown[kMemory][kCopy], 1);
   EXPECT_EQ(found.host.cores, 4);
   EXPECT_DOUBLE_EQ(found.host.copy_cores, 0.25);
@@ -35,7 +36,8 @@ TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
 TEST(FitCosts, KeepsOtherComputers) {
   MachineMeasurement measured = SampleMeasurement();
   measured.other_computers = {{{"/job:w/task:1"}, 8, {0.5, 1}}};
-  const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  const sims::Interference found =
+      FitCosts({}, &measured, VirtualMachine(2, 1), "test").effects.Model().interference.value();
   EXPECT_EQ(found.host.cores, 4);
   ASSERT_EQ(found.other_computers.size(), 1U);
   EXPECT_EQ(found.other_computers.front().cores, 8);
@@ -44,7 +46,8 @@ TEST(FitCosts, KeepsOtherComputers) {
 
 TEST(FitCosts, WithoutGpusTheirMatrixSlowsNothing) {
   const MachineMeasurement measured = SampleMeasurement();
-  const sims::Interference found = FitCosts({}, &measured, VirtualMachine(2, 1), "test").interference;
+  const sims::Interference found =
+      FitCosts({}, &measured, VirtualMachine(2, 1), "test").effects.Model().interference.value();
   for (const auto& row : found.gpu.slowdown) {
     for (const double factor : row) EXPECT_DOUBLE_EQ(factor, 1);
   }

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "sims/fit/calibrate.h"
-#include "sims/fit/measured_steps.h"
+#include "sims/fit/fit_chain.h"
+#include "sims/steps/measured_steps.h"
 
 namespace lanescope::study {
 namespace {
@@ -22,9 +22,10 @@ TEST(HandoffChain, RecordsWholeStepsOfAChainOfCopies) {
   EXPECT_GE(copies_between_gpus, 20);
   EXPECT_GE(launches, 2 + 20 + 10) << "to copy from, to copy to, and those that wait without data";
   EXPECT_GE(run.events.size(), run.schedule->commands.size() * 10);
-  sims::GapModel gaps;
+  sims::EffectSet effects;
   const Machine machine = VirtualMachine(2, 1);
-  sims::TakeGapsOfChain(*run.schedule, machine, sims::GroupSteps(*run.schedule, run.events, 0), &gaps);
+  sims::FitChain(*run.schedule, machine, sims::GroupSteps(*run.schedule, run.events, 0), &effects);
+  const sims::Delays gaps = effects.Model().delays;
   EXPECT_GT(gaps.handoff(sims::QueueClass::kCompute, sims::QueueClass::kCopy), 0);
   EXPECT_GT(gaps.handoff(sims::QueueClass::kCopy, sims::QueueClass::kCompute), 0);
   EXPECT_GT(gaps.handoff(sims::QueueClass::kCompute, sims::QueueClass::kCompute), 0);

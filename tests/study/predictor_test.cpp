@@ -7,6 +7,8 @@
 
 #include "core/graph/graph_builder.h"
 #include "core/graph/signature.h"
+#include "sims/effects/queue_gaps.h"
+#include "sims/effects/step_overhead.h"
 #include "study/workload/placing.h"
 
 namespace lanescope::study {
@@ -44,7 +46,9 @@ struct TwoOps {
       cost.ns = ns;
       cost.count = 1;
     }
-    table.gaps.step_start_ns = start_ns;
+    sims::StepOverhead step;
+    step.start_ns = start_ns;
+    table.effects.Put(step);
     return table;
   }
 
@@ -68,7 +72,7 @@ TEST(PredictorTest, OwnsItsTable) {
   const Predictor copy = *predictor;
   predictor.reset();
   EXPECT_EQ(copy.origin(), "calibrated on run 1");
-  EXPECT_EQ(copy.table()->gaps.step_start_ns, 7);
+  EXPECT_EQ(copy.table()->effects.Get<sims::StepOverhead>().start_ns, 7);
   EXPECT_GE(step.StepBy(copy), 2 * 1000 + 7);
 }
 
@@ -119,11 +123,13 @@ TEST(PredictorTest, RememberedLaunchesCostTheSame) {
 TEST(PredictorTest, AblationNamesWhatTakesTime) {
   const TwoOps two;
   sims::CostTable table = two.Table(10'000, 3'000);
-  table.gaps.gap_ns[static_cast<size_t>(DeviceKind::kVirtual)] = {500, 0};
+  sims::Dispatch dispatch;
+  dispatch.ns[static_cast<size_t>(DeviceKind::kVirtual)] = {500, 0};
+  table.effects.Put(dispatch);
   const Predictor predictor(two.machine, table);
   const int64_t step = two.StepBy(predictor);
   const std::vector<int64_t> without = predictor.Ablate(*two.workload, two.schedule);
-  const std::vector<const sims::Effect*> effects = sims::AllEffects();
+  const auto effects = sims::AllEffects();
   ASSERT_EQ(without.size(), effects.size());
   for (size_t e = 0; e < effects.size(); ++e) {
     const int64_t expected = effects[e]->name == "step" ? 3'000 : effects[e]->name == "dispatch" ? 500 : 0;

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
 #include "exec/device/backends.h"
+#include "exec/measure/gpu_machine.h"
 #include "study/job/gpu_shares.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/tasks/tasks_harness.h"

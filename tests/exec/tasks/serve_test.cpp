@@ -247,7 +247,7 @@ TEST(Serve, ATimeOutLeavesTheServerUsable) {
 TEST(Serve, TagsAreOfOneStep) {
   lanescope::test::MessageBoard board(2);
   lanescope::test::MemoryTransport transport(&board, 1, kFirstStepTag + 2 * 640);
-  RemoteTasks tasks(&transport, {}, "1");
+  RemoteTasks tasks(&transport, {});
   const int own = kFirstStepTag + 640;
   for (int at = 0; at < 640; at += 10) {
     EXPECT_EQ(tasks.TakeTags(10), own + at);

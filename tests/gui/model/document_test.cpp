@@ -9,6 +9,8 @@
 #include "core/base/units.h"
 #include "gui/model/what_if_effect.h"
 #include "sims/cost/cost_model.h"
+#include "sims/effects/cores.h"
+#include "sims/effects/shared_gpu.h"
 #include "study/predict/calibration.h"
 #include "tests/gui/model/sample_trace.h"
 #include "traces/read/trace_reader.h"
@@ -62,9 +64,12 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
 // tell (interference, fetches) is the prediction's; what it can tell is not.
 TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
   sims::CostTable kept;
-  kept.has_interference = true;
-  kept.interference.gpu.slowdown[0][0] = 1.25;
-  kept.interference.host.cores = 2;
+  sims::SharedGpu gpu;
+  gpu.slowdown[0][0] = 1.25;
+  kept.effects.Put(gpu);
+  sims::Cores cores;
+  cores.cores = 2;
+  kept.effects.Put(cores);
   sims::LaunchCost& other = kept.launches.emplace_back();
   other.signature = other.op = "NeverRun";
   other.device = "virtual";
@@ -75,8 +80,8 @@ TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
   const sims::CostTable table =
       study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
   EXPECT_EQ(table.calibrated_on, "run 1; interference as in run 2");
-  ASSERT_TRUE(table.has_interference);
-  EXPECT_EQ(table.interference.gpu.slowdown[0][0], 1.25);
+  ASSERT_TRUE(table.has_microbenchmarks());
+  EXPECT_EQ(table.effects.Get<sims::SharedGpu>().slowdown[0][0], 1.25);
   EXPECT_FALSE(table.launches.empty());
   for (const sims::LaunchCost& launch : table.launches) EXPECT_NE(launch.op, "NeverRun");
 }

@@ -17,6 +17,7 @@
 #include "gui/model/trace_loader.h"
 #include "sims/predict/predict.h"
 #include "tests/gui/model/sample_trace.h"
+#include "tests/sims/effects_of.h"
 #include "tests/support/paths.h"
 #include "tests/traces/nsys_export.h"
 #include "tests/traces/sample_run.h"
@@ -252,8 +253,10 @@ TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
                           [](const Command& command) { return command.kind == CommandKind::kWait; }));
   sims::PredictionSettings settings;
   settings.draws = 0;
-  for (auto& row : settings.gaps.gap_ns) row.fill(300);
-  for (auto& row : settings.gaps.handoff_ns) row.fill(700);
+  sims::Delays delays;
+  for (auto& row : delays.gap_ns) row.fill(300);
+  for (auto& row : delays.handoff_ns) row.fill(700);
+  settings.effects = sims::EffectsOf(delays);
   const sims::Prediction prediction =
       Predict(sample.graph, sample.info, schedule, machine, RooflineCost(), settings);
   const auto path_of = [](const RunView& view) {

@@ -1,5 +1,5 @@
-// The time between commands that no command accounts for: dispatching, waking, issuing. Part of the cost
-// model, estimated from measured runs (calibrate.h) and never copied from the run that is predicted.
+// The time between commands that no command accounts for, as the simulator takes it. Effects fill it in
+// (sims/effects/effect.h).
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lanescope::sims {
 
-// The classes of queues that gaps tell apart. Messages are the copies from one task to another.
+// The classes of queues that delays tell apart. Messages are the copies from one task to another.
 enum class QueueClass : uint8_t { kCompute, kCopy, kMessage };
 inline constexpr int kNumQueueClasses = 3;
 inline constexpr int kNumDeviceKinds = 5;
@@ -33,7 +33,7 @@ inline QueueClass QueueClassOf(QueueKind kind, const DeviceSpec& device) {
 // `message_overhead` where it is sent and again where it is received, there with `message_byte` for each byte
 // on top (LogGP's o, and what a copy adds; Alexandrov et al. 1995). Both are part of what a message takes, at
 // its beginning and at its end, and wait for each other and for a core.
-struct GapModel {
+struct Delays {
   int64_t step_start_ns = 0;
   int64_t step_finish_ns = 0;
   std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> gap_ns{};       // [DeviceKind][class]

@@ -19,7 +19,7 @@ struct IssueFit {
   int64_t issue_ns = 0;  // 0: the queue never waited for its driver
 };
 
-// The pair for which the starts are nearest, by the sum of absolute differences, to what GapModel says:
+// The pair for which the starts are nearest, by the sum of absolute differences, to what Delays says:
 //   max(end of the previous command + gap, ready, number * issue).
 // Where durations vary, the two differ: a queue that keeps up with its driver begins a gap after an end,
 // however long the command was; one that waits for it begins at even distances, however short they were.

@@ -1,9 +1,9 @@
-#include "sims/cost/computers.h"
+#include "sims/engine/computers.h"
 
 #include <utility>
 
 #include "core/machine/tasks.h"
-#include "sims/cost/interference.h"
+#include "sims/engine/interference.h"
 
 namespace lanescope::sims {
 

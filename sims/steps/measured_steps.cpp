@@ -1,4 +1,4 @@
-#include "sims/fit/measured_steps.h"
+#include "sims/steps/measured_steps.h"
 
 #include <algorithm>
 #include <map>

@@ -1,8 +1,8 @@
-#include "sims/cost/interference.h"
+#include "sims/engine/interference.h"
 
 #include <algorithm>
 
-#include "sims/cost/effect_constants.h"
+#include "sims/engine/effect_constants.h"
 
 namespace lanescope::sims {
 

@@ -1,5 +1,5 @@
 // What the effects take as given on every machine. All else that they know is measured on the machine that is
-// predicted, and lies in its cost table (GapModel, Interference, FetchCurve).
+// predicted, and lies in its cost table (Delays, Interference, FetchCurve).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// How commands that run at the same time on shared silicon slow each other down.
+// How commands that run at the same time on shared silicon slow each other down, as the simulator takes it.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
 #include "core/machine/work_class.h"
-#include "sims/cost/computers.h"
+#include "sims/engine/computers.h"
 
 namespace lanescope::sims {
 

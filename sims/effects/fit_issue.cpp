@@ -1,4 +1,4 @@
-#include "sims/fit/fit_issue.h"
+#include "sims/effects/fit_issue.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,20 @@
+// Commands on threads of a host ask for more cores than it has.
+#pragma once
+
+#include <vector>
+
+#include "sims/effects/effect.h"
+#include "sims/engine/computers.h"
+
+namespace lanescope::sims {
+
+struct Cores final : Effect {
+  static const EffectKind kKind;
+  int cores = 0;                      // of the first computer; 0: no limit
+  std::vector<OtherComputer> others;  // beside it
+
+  void AddTo(SimulationModel* model) const override;
+  void HandOn(EffectSet* effects) const override;
+};
+
+}  // namespace lanescope::sims

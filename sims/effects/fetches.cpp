@@ -1,0 +1,53 @@
+#include "sims/effects/fetches.h"
+
+#include "sims/effects/cost_file.h"
+
+namespace lanescope::sims {
+namespace {
+
+void ReadFetches(CostFileReader* file, EffectSet* effects) {
+  if (!file->file().Has("fetches")) return;
+  const nlohmann::json& list = ListOf(&file->file(), "fetches");
+  std::vector<FetchCurve::Point> points;
+  for (size_t i = 0; i < list.size(); ++i) {
+    JsonObject object(list[i], fmt::format("fetches[{}]", i));
+    FetchCurve::Point point;
+    point.bytes = object.Integer("bytes", points.empty() ? 1 : points.back().bytes + 1, INT64_MAX);
+    point.ns = Nanoseconds(&object, "ns");
+    object.Finish();
+    points.push_back(point);
+  }
+  Fetches fetches;
+  fetches.curve = FetchCurve(std::move(points));
+  effects->Put(fetches);
+}
+
+void WriteFetches(const EffectSet& effects, CostFileWriter* file) {
+  const Fetches* const fetches = effects.Find<Fetches>();
+  if (fetches == nullptr) return;
+  for (const FetchCurve::Point& point : fetches->curve.points())
+    file->file()["fetches"].push_back({{"bytes", point.bytes}, {"ns", point.ns}});
+}
+
+}  // namespace
+
+constinit const EffectKind Fetches::kKind = {.name = "fetches",
+                                             .of = "host threads",
+                                             .about = "what another core wrote is fetched from there",
+                                             .source = "two threads that hand bytes over, measured",
+                                             .in_durations = true,
+                                             .read = ReadFetches,
+                                             .write = WriteFetches};
+
+void Fetches::Lengthen(const Schedule& schedule, const Machine& machine,
+                       IdVector<CommandId, int64_t>* ns) const {
+  if (curve.empty()) return;
+  const auto fetched = FetchedBytes(schedule, machine);
+  for (const CommandId c : fetched.ids()) {
+    if (fetched[c] > 0) (*ns)[c] += curve.Ns(fetched[c]);
+  }
+}
+
+void Fetches::HandOn(EffectSet* effects) const { effects->Put(*this); }
+
+}  // namespace lanescope::sims

@@ -1,0 +1,103 @@
+#include "sims/effects/queue_gaps.h"
+
+#include "sims/effects/cost_file.h"
+#include "sims/steps/step_starts.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr auto kCompute = static_cast<size_t>(QueueClass::kCompute);
+constexpr auto kCopies = static_cast<size_t>(QueueClass::kCopy);
+constexpr auto kVirtual = static_cast<size_t>(DeviceKind::kVirtual);
+
+template <typename Gaps>
+constexpr bool IsOf(DeviceKind kind) {
+  const bool threads = kind == DeviceKind::kHost || kind == DeviceKind::kVirtual;
+  return threads == std::is_same_v<Gaps, Dispatch>;
+}
+
+template <typename Gaps>
+void ReadGaps(CostFileReader* file, EffectSet* effects) {
+  Gaps gaps;
+  for (const DeviceKind kind : kDeviceKinds) {
+    JsonObject* const device = IsOf<Gaps>(kind) ? file->Gaps(kind) : nullptr;
+    if (device == nullptr) continue;
+    gaps.ns[static_cast<size_t>(kind)][kCompute] = Nanoseconds(device, "compute_gap_ns");
+    gaps.ns[static_cast<size_t>(kind)][kCopies] = Nanoseconds(device, "copy_gap_ns");
+  }
+  effects->Put(gaps);
+}
+
+template <typename Gaps>
+void WriteGaps(const EffectSet& effects, CostFileWriter* file) {
+  const auto gaps = effects.Get<Gaps>();
+  for (const DeviceKind kind : kDeviceKinds) {
+    if (!IsOf<Gaps>(kind)) continue;
+    file->Gaps(kind)["compute_gap_ns"] = gaps.ns[static_cast<size_t>(kind)][kCompute];
+    file->Gaps(kind)["copy_gap_ns"] = gaps.ns[static_cast<size_t>(kind)][kCopies];
+  }
+}
+
+// Of commands that were ready before the previous command of their queue ended: start less that end, the
+// mean, since sums of gaps are what makes a step.
+template <typename Gaps>
+void FitGaps(const StepStarts& starts, EffectSet* effects) {
+  std::vector<double> samples[kNumDeviceKinds][kNumQueueClasses];
+  for (const StepStarts::Step& step : starts.steps()) {
+    for (const CommandStart& start : step.starts) {
+      if (!start.previous.exists() || step.Ready(start) > step.End(start.previous)) continue;
+      const Queue& queue = starts.QueueOf(start.command);
+      const QueueClass of = starts.ClassOf(queue);
+      if (of == QueueClass::kMessage) continue;                    // several are under way at once
+      if (queue.in_order && of == QueueClass::kCompute) continue;  // Issue's
+      samples[static_cast<size_t>(starts.KindOf(queue))][static_cast<size_t>(of)].push_back(
+          static_cast<double>(step.Begin(start.command) - step.End(start.previous)));
+    }
+  }
+  Gaps gaps;
+  for (const DeviceKind kind : kDeviceKinds) {
+    if (!IsOf<Gaps>(kind)) continue;
+    for (size_t of = 0; of < kNumQueueClasses; ++of)
+      gaps.ns[static_cast<size_t>(kind)][of] = MeanOf(samples[static_cast<size_t>(kind)][of]);
+  }
+  effects->Put(gaps);
+}
+
+template <typename Gaps>
+void AddGaps(const Gaps& gaps, SimulationModel* model) {
+  for (const DeviceKind kind : kDeviceKinds) {
+    if (IsOf<Gaps>(kind))
+      model->delays.gap_ns[static_cast<size_t>(kind)] = gaps.ns[static_cast<size_t>(kind)];
+  }
+}
+
+}  // namespace
+
+constinit const EffectKind Dispatch::kKind = {
+    .name = "dispatch",
+    .of = "host threads",
+    .about = "a driver takes its next command",
+    .source = "the calibrated run; between copies a chain of commands made for it",
+    .read = ReadGaps<Dispatch>,
+    .write = WriteGaps<Dispatch>,
+    .fit = FitGaps<Dispatch>};
+constinit const EffectKind StreamGap::kKind = {
+    .name = "gap",
+    .of = "GPU streams",
+    .about = "a stream begins its next command",
+    .source = "the calibrated run, fitted with the time between issues",
+    .read = ReadGaps<StreamGap>,
+    .write = WriteGaps<StreamGap>,
+    .fit = FitGaps<StreamGap>};
+
+void Dispatch::AddTo(SimulationModel* model) const { AddGaps(*this, model); }
+
+void Dispatch::HandOn(EffectSet* effects) const {
+  auto gaps = effects->Get<Dispatch>();
+  gaps.ns[kVirtual][kCopies] = ns[kVirtual][kCopies];
+  effects->Put(gaps);
+}
+
+void StreamGap::AddTo(SimulationModel* model) const { AddGaps(*this, model); }
+
+}  // namespace lanescope::sims

@@ -1,0 +1,51 @@
+#include "sims/effects/shared_gpu.h"
+
+#include <array>
+
+#include "sims/effects/cost_file.h"
+
+namespace lanescope::sims {
+namespace {
+
+constexpr std::array<const char*, kNumWorkClasses> kClassNames = {"compute", "memory", "copy"};
+constexpr double kMostSlowdown = 1000;
+
+void ReadSharedGpu(CostFileReader* file, EffectSet* effects) {
+  if (!file->file().Has("interference")) return;
+  SharedGpu gpu;
+  for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
+    JsonObject& row = file->At(fmt::format("interference.gpu.slowdown.{}", kClassNames[victim]));
+    for (size_t beside = 0; beside < kNumWorkClasses; ++beside)
+      gpu.slowdown[victim][beside] = NumberIn(&row, kClassNames[beside], 1, kMostSlowdown);
+  }
+  effects->Put(gpu);
+}
+
+void WriteSharedGpu(const EffectSet& effects, CostFileWriter* file) {
+  const SharedGpu* const gpu = effects.Find<SharedGpu>();
+  if (gpu == nullptr) return;
+  nlohmann::json& slowdown = file->file()["interference"]["gpu"]["slowdown"];
+  for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
+    for (size_t beside = 0; beside < kNumWorkClasses; ++beside)
+      slowdown[kClassNames[victim]][kClassNames[beside]] = gpu->slowdown[victim][beside];
+  }
+}
+
+}  // namespace
+
+constinit const EffectKind SharedGpu::kKind = {.name = "shared GPU",
+                                               .of = "GPU streams",
+                                               .about = "logical devices of one GPU slow each other down",
+                                               .source = "pairs of commands side by side, measured",
+                                               .in_durations = true,
+                                               .read = ReadSharedGpu,
+                                               .write = WriteSharedGpu};
+
+void SharedGpu::AddTo(SimulationModel* model) const {
+  if (!model->interference) model->interference.emplace();
+  model->interference->gpu.slowdown = slowdown;
+}
+
+void SharedGpu::HandOn(EffectSet* effects) const { effects->Put(*this); }
+
+}  // namespace lanescope::sims

@@ -1,0 +1,66 @@
+// What held up every command of measured steps: the samples that effects are fitted to.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/machine/machine.h"
+#include "core/machine/tasks.h"
+#include "core/schedule/schedule.h"
+#include "sims/engine/delays.h"
+#include "sims/steps/measured_steps.h"
+
+namespace lanescope::sims {
+
+// A command that ran, and what came before it.
+struct CommandStart {
+  CommandId command;
+  CommandId previous;  // of its queue: the one that had ended last when it began; none: it was the first
+  CommandId released;  // the dependency that ended last; none: it has none
+};
+
+// Of the steps of one schedule. Refers to all that it is made of; immutable.
+class StepStarts {
+ public:
+  StepStarts(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);
+
+  struct Step {
+    const MeasuredStep* measured;
+    std::vector<CommandStart> starts;  // queue by queue, each in the order in which its commands began
+
+    int64_t Begin(CommandId command) const { return measured->command_start_ns[command]; }
+    int64_t End(CommandId command) const { return measured->command_end_ns[command]; }
+    // When its last dependency had ended.
+    int64_t Ready(const CommandStart& start) const {
+      return start.released.exists() ? End(start.released) : measured->start_ns;
+    }
+  };
+  const std::vector<Step>& steps() const { return steps_; }
+
+  const Schedule& schedule() const { return schedule_; }
+  const Queue& QueueOf(CommandId command) const {
+    return schedule_.queues[schedule_.commands[command].queue];
+  }
+  QueueClass ClassOf(const Queue& queue) const {
+    return QueueClassOf(queue.kind, machine_.device(queue.device));
+  }
+  DeviceKind KindOf(const Queue& queue) const { return machine_.device(queue.device).kind; }
+  // Whether a message without content tells of the end of `before`.
+  bool IsSignal(CommandId before, CommandId after) const;
+
+ private:
+  std::vector<CommandStart> StartsOf(const MeasuredStep& step,
+                                     const Rows<CommandId, CommandId>& predecessors) const;
+
+  const Schedule& schedule_;
+  const Machine& machine_;
+  const MachineTasks tasks_;
+  std::vector<Step> steps_;
+};
+
+// Averages of times in ns, rounded, at least 0; 0 of none.
+int64_t MeanOf(const std::vector<double>& samples);
+int64_t MedianOf(const std::vector<double>& samples);
+
+}  // namespace lanescope::sims
