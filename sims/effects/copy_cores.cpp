@@ -1,5 +1,6 @@
 #include "sims/effects/copy_cores.h"
 
+#include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
 
 namespace lanescope::sims {
@@ -15,8 +16,8 @@ void ReadCopyCores(CostFileReader* file, EffectSet* effects) {
 }
 
 void WriteCopyCores(const EffectSet& effects, CostFileWriter* file) {
-  const CopyCores* const copies = effects.Find<CopyCores>();
-  if (copies != nullptr) file->file()["interference"]["host"]["copy_cores"] = copies->cores;
+  if (effects.Find<Cores>() != nullptr)
+    file->file()["interference"]["host"]["copy_cores"] = effects.Get<CopyCores>().cores;
 }
 
 }  // namespace

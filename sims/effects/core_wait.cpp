@@ -1,5 +1,6 @@
 #include "sims/effects/core_wait.h"
 
+#include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
 
 namespace lanescope::sims {
@@ -13,8 +14,8 @@ void ReadCoreWait(CostFileReader* file, EffectSet* effects) {
 }
 
 void WriteCoreWait(const EffectSet& effects, CostFileWriter* file) {
-  const CoreWait* const wait = effects.Find<CoreWait>();
-  if (wait != nullptr) file->file()["interference"]["host"]["slice_ns"] = wait->slice_ns;
+  if (effects.Find<Cores>() != nullptr)
+    file->file()["interference"]["host"]["slice_ns"] = effects.Get<CoreWait>().slice_ns;
 }
 
 }  // namespace

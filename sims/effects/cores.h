@@ -8,6 +8,7 @@
 
 namespace lanescope::sims {
 
+// Where it is there microbenchmarks were made, and the file has a part for what they measured.
 struct Cores final : Effect {
   static const EffectKind kKind;
   int cores = 0;                      // of the first computer; 0: no limit

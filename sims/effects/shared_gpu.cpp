@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
 
 namespace lanescope::sims {
@@ -22,12 +23,12 @@ void ReadSharedGpu(CostFileReader* file, EffectSet* effects) {
 }
 
 void WriteSharedGpu(const EffectSet& effects, CostFileWriter* file) {
-  const SharedGpu* const gpu = effects.Find<SharedGpu>();
-  if (gpu == nullptr) return;
+  if (effects.Find<Cores>() == nullptr) return;
+  const auto gpu = effects.Get<SharedGpu>();
   nlohmann::json& slowdown = file->file()["interference"]["gpu"]["slowdown"];
   for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
     for (size_t beside = 0; beside < kNumWorkClasses; ++beside)
-      slowdown[kClassNames[victim]][kClassNames[beside]] = gpu->slowdown[victim][beside];
+      slowdown[kClassNames[victim]][kClassNames[beside]] = gpu.slowdown[victim][beside];
   }
 }
 
