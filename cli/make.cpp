@@ -20,7 +20,7 @@ struct MakeGptOptions {
 
 void MakeGpt(const MakeGptOptions& options) {
   sims::megatron::GptOrigin origin{options.model, options.layout};
-  if (options.schedule == "gpipe") origin.schedule = sims::megatron::PipelineSchedule::kGPipe;
+  if (options.schedule == "gpipe") origin.schedule = PipelineSchedule::kGPipe;
   sims::megatron::GptLayout& layout = origin.layout;
   const sims::megatron::MegatronRules rules;
   layout.recompute = options.recompute == "full" ||

@@ -43,16 +43,17 @@ NO_ROOM = frozenset({"gui/gui.h"})
 ROOMS = {
     "core": {
         "base": frozenset(),
+        "time": frozenset({"base", "machine"}),
         "graph": frozenset({"base"}),
         "machine": frozenset({"base"}),
         "place": frozenset({"base", "graph", "machine"}),
-        "collective": frozenset({"base", "graph", "machine", "place"}),
-        "expand": frozenset({"base", "graph", "machine", "place", "collective"}),
-        "schedule": frozenset({"base", "graph", "machine", "place", "collective"}),
-        "inputs": frozenset({"base", "graph", "machine", "place", "collective", "expand", "schedule"}),
-        "strategies": frozenset({"base", "graph", "machine", "place", "collective", "expand", "schedule", "inputs"}),
-        "record": frozenset({"base", "graph", "machine", "place", "collective", "schedule"}),
-        "runs": frozenset({"base", "graph", "machine", "place", "collective", "schedule", "record"}),
+        "collective": frozenset({"base", "time", "graph", "machine", "place"}),
+        "expand": frozenset({"base", "graph", "machine", "time", "place", "collective"}),
+        "schedule": frozenset({"base", "graph", "machine", "time", "place", "collective"}),
+        "inputs": frozenset({"base", "graph", "machine", "time", "place", "collective", "expand", "schedule"}),
+        "strategies": frozenset({"base", "graph", "machine", "time", "place", "collective", "expand", "schedule", "inputs"}),
+        "record": frozenset({"base", "graph", "machine", "time", "place", "collective", "schedule"}),
+        "runs": frozenset({"base", "graph", "machine", "time", "place", "collective", "schedule", "record"}),
     },
     "exec": {
         "functors": frozenset(),
@@ -70,14 +71,13 @@ ROOMS = {
                             "run"}),
     },
     "sims": {
-        "time": frozenset(),
-        "engine": frozenset({"time"}),
-        "steps": frozenset({"time", "engine"}),
-        "effects": frozenset({"time", "engine", "steps"}),
-        "cost": frozenset({"time", "engine", "steps", "effects"}),
-        "fit": frozenset({"time", "engine", "steps", "effects", "cost"}),
-        "predict": frozenset({"time", "engine", "steps", "effects", "cost", "fit"}),
-        "search": frozenset({"time", "engine", "steps", "effects", "cost", "fit", "predict"}),
+        "engine": frozenset(),
+        "steps": frozenset({"engine"}),
+        "effects": frozenset({"engine", "steps"}),
+        "cost": frozenset({"engine", "steps", "effects"}),
+        "fit": frozenset({"engine", "steps", "effects", "cost"}),
+        "predict": frozenset({"engine", "steps", "effects", "cost", "fit"}),
+        "search": frozenset({"engine", "steps", "effects", "cost", "fit", "predict"}),
         "megatron": frozenset(),
     },
     "study": {
@@ -109,7 +109,7 @@ ROOMS = {
 # What a backend may include of exec beside itself; its folder is one more room there.
 BACKEND_MAY_INCLUDE = frozenset({"functors", "loops", "resources", "readers", "device", "kernels"})
 # Rooms whose headers are not installed, whatever they say of themselves; nor are those of backends.
-INTERNAL_ROOMS = frozenset({"exec/functors", "exec/loops", "exec/kernels", "exec/calls", "exec/serve", "sims/time",
+INTERNAL_ROOMS = frozenset({"exec/functors", "exec/loops", "exec/kernels", "exec/calls", "exec/serve", "core/time",
                             "sims/megatron"})
 
 CUDA_SOURCE = re.compile(r"(\.cuh?$)|(^(tests/)?profiler/cupti\w*\.(h|cpp)$)")
@@ -134,7 +134,8 @@ NOT_IN_PUBLIC = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|
 # Folders whose names are in lanescope::FOLDER; those of core are in lanescope itself.
 NAMESPACES = frozenset({"graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "python"})
 NAMESPACE = re.compile(r"^namespace (lanescope[\w:]*) \{", re.MULTILINE)
-INTERNAL = re.compile(r"^//.*\bInternal to ", re.MULTILINE)
+# "Internal to traces and gui.", in the comment that a header begins with; it may be broken anywhere.
+INTERNAL = re.compile(r"\bInternal to\s+(?://\s*)?([\w/]+(?:(?:,|\s+(?://\s*)?and)\s+(?://\s*)?[\w/]+)*)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(<([^>]+)>|"([^"]+)")', re.MULTILINE)
 SUFFIXES = {".h", ".cpp", ".cu", ".cuh", ".inc"}
 
@@ -146,11 +147,17 @@ def includes_of(text):
         yield line, match.group(2) or match.group(3), match.group(3) is not None
 
 
+def folders_of_internal(text):
+    """The folders to whom a header's first comment says that it is internal, or None."""
+    said = INTERNAL.search(text.split("#pragma once")[0])
+    return said and frozenset(re.findall(r"[\w/]+", re.sub(r"\band\b|//\s", " ", said.group(1))))
+
+
 def private_headers(root):
-    """Headers that say of themselves "Internal to ..." before anything else; cmake/LanescopeInstall.cmake goes by the same."""
+    """By header that says of itself "Internal to ...": to which folders. cmake/LanescopeInstall.cmake goes by the same."""
     headers = (file for folder in MAY_INCLUDE["samples"] for file in (root / folder).rglob("*.h"))
-    return frozenset(file.relative_to(root).as_posix() for file in headers
-                     if INTERNAL.search(file.read_text(encoding="utf-8").split("#pragma once")[0]))
+    said = ((file, folders_of_internal(file.read_text(encoding="utf-8"))) for file in headers)
+    return {file.relative_to(root).as_posix(): folders for file, folders in said if folders}
 
 
 def room_of(path):
@@ -206,6 +213,14 @@ def check_third_party(path, header):
             yield f"{name} header not allowed here ({header})"
 
 
+def check_internal(path, header, private):
+    """A header that says whose it is belongs to them, their tests and benchmarks."""
+    if path.startswith(("tests/", "bench/")) or header not in private:
+        return
+    if not any(path.startswith(f"{folder}/") for folder in private[header]):
+        yield f"{header} says that it is internal to {', '.join(sorted(private[header]))}"
+
+
 def check_public(path, header, is_project_header, private):
     if not is_public(path, private):
         return
@@ -239,6 +254,7 @@ def check_file(path, text, private, backends):
             messages += check_third_party(path, header)
             if in_quotes and not header.endswith((".pb.h", ".inc")):
                 messages.append(f"name the project's headers from its root, others in angle brackets ({header})")
+        messages += check_internal(path, header, private)
         messages += check_public(path, header, is_project_header, private)
         for message in messages:
             yield f"{path}:{line}: {message}"

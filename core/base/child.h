@@ -1,4 +1,4 @@
-// A program that runs as a child of this one. Internal to the libraries.
+// A program that runs as a child of this one. Internal to core, profiler and study.
 #pragma once
 
 #include <sys/types.h>

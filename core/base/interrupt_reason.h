@@ -1,4 +1,4 @@
-// How it is said that a signal ended something. Internal to core.
+// How it is said that a signal ended something. Internal to core, profiler and study.
 #pragma once
 
 #include <string>

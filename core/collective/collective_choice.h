@@ -1,4 +1,4 @@
-// By which algorithm a collective is done. Internal to core/place.
+// By which algorithm a collective is done. Internal to core/collective.
 #pragma once
 
 #include <cstdint>

@@ -2,183 +2,40 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
-#include <queue>
-#include <set>
 
-#include "core/base/error.h"
+#include "core/graph/work_pieces.h"
 #include "core/machine/copy_time.h"
 
 namespace lanescope {
 namespace {
 
-using Engine = CollectiveCost::Engine;
-using EngineKind = CollectiveCost::EngineKind;
-using Step = CollectiveCost::Step;
-
-constexpr double kLongestNs = 0x1p60;
-constexpr double kNever = std::numeric_limits<double>::infinity();
-// Less than this many bytes, or than this share of the time, is an error of rounding.
-constexpr double kNoBytes = 1e-3, kNoTime = 1e-12;
 // No device holds more, and the tensors of all fit one number.
 constexpr int64_t kMostBytes = int64_t{1} << 46;
 
-// Copies within a task wait in an engine of the GPU that they leave, else of the one that they reach; those
-// between tasks in none.
-std::optional<Engine> EngineOf(const Machine& machine, const MachineTasks& tasks, DeviceId from,
-                               DeviceId to) {
-  if (!tasks.SameTask(from, to)) return std::nullopt;
-  const bool leaves = machine.device(from).is_gpu();
-  const DeviceId gpu = leaves ? from : to;
-  const bool out = leaves && machine.device(gpu).copy_engines > 1;
-  return Engine{gpu, out ? EngineKind::kCopyOut : EngineKind::kCopyIn};
-}
-
-// Plays the steps through.
-class Course {
- public:
-  Course(const Machine& machine, const std::vector<Step>& steps)
-      : machine_(machine),
-        steps_(steps),
-        next_(steps.size()),
-        missing_(steps.size()),
-        passing_(static_cast<size_t>(machine.num_resources())) {
-    for (size_t s = 0; s < steps.size(); ++s) {
-      missing_[s] = steps[s].after.size();
-      for (const size_t before : steps[s].after) next_[before].push_back(s);
-    }
-  }
-
-  double Run() {
-    for (size_t s = 0; s < steps_.size(); ++s) {
-      if (missing_[s] == 0) MakeReady(s);
-    }
-    while (!waits_.empty() || !flows_.empty()) {
-      ShareOut();
-      MoveTo(std::min(waits_.empty() ? kNever : waits_.top().first, FirstEnd()));
-    }
-    return now_ns_;
-  }
-
- private:
-  struct Flow {
-    size_t step;
-    double left;  // bytes
-    double rate = 0;
-  };
-  using Wait = std::pair<double, size_t>;  // until when, and which step
-
-  void MakeReady(size_t step) {
-    const auto& engine = steps_[step].engine;
-    if (engine && !busy_.insert(*engine).second) {
-      queues_[*engine].insert(step);
-      return;
-    }
-    waits_.emplace(now_ns_ + steps_[step].ns, step);
-  }
-
-  // The first of those that wait for its engine is next.
-  void End(size_t step) {
-    if (const auto& engine = steps_[step].engine) {
-      busy_.erase(*engine);
-      std::set<size_t>& queue = queues_[*engine];
-      if (!queue.empty()) MakeReady(queue.extract(queue.begin()).value());
-    }
-    for (const size_t next : next_[step]) {
-      if (--missing_[next] == 0) MakeReady(next);
-    }
-  }
-
-  // Each has as much as the fullest on its way gives every one that passes it.
-  void ShareOut() {
-    for (const Flow& flow : flows_) {
-      for (const int resource : steps_[flow.step].route->resources) ++passing_[static_cast<size_t>(resource)];
-    }
-    for (Flow& flow : flows_) {
-      flow.rate = steps_[flow.step].limit;
-      for (const int resource : steps_[flow.step].route->resources) {
-        const double bandwidth = machine_.ResourceBandwidth(resource);
-        if (bandwidth > 0)
-          flow.rate = std::min(flow.rate, bandwidth * 1e-9 / passing_[static_cast<size_t>(resource)]);
-      }
-    }
-    for (const Flow& flow : flows_) {
-      for (const int resource : steps_[flow.step].route->resources)
-        passing_[static_cast<size_t>(resource)] = 0;
-    }
-  }
-
-  double FirstEnd() const {
-    double first = kNever;
-    for (const Flow& flow : flows_) first = std::min(first, now_ns_ + flow.left / flow.rate);
-    return first;
-  }
-
-  void MoveTo(double ns) {
-    for (Flow& flow : flows_) flow.left -= flow.rate * (ns - now_ns_);
-    now_ns_ = ns;
-    std::vector<size_t> ended;
-    std::erase_if(flows_, [&](const Flow& flow) {
-      const bool is_through = flow.left <= std::max(kNoBytes, flow.rate * ns * kNoTime);
-      if (is_through) ended.push_back(flow.step);
-      return is_through;
-    });
-    for (; !waits_.empty() && waits_.top().first <= ns; waits_.pop()) {
-      const size_t step = waits_.top().second;
-      if (steps_[step].bytes > kNoBytes) {
-        flows_.push_back({step, steps_[step].bytes});
-      } else {
-        ended.push_back(step);
-      }
-    }
-    for (const size_t step : ended) End(step);
-  }
-
-  const Machine& machine_;
-  const std::vector<Step>& steps_;
-  std::vector<std::vector<size_t>> next_;  // by step: those after it
-  std::vector<size_t> missing_;            // by step: of those before it
-  std::vector<int> passing_;               // by resource; of ShareOut, kept only to save allocation
-  double now_ns_ = 0;
-  std::priority_queue<Wait, std::vector<Wait>, std::greater<>> waits_;
-  std::vector<Flow> flows_;
-  std::set<Engine> busy_;
-  std::map<Engine, std::set<size_t>> queues_;
-};
+Ticks TimeOf(int64_t ns) { return TicksOf(std::min(ns, kMaxSimulatedNs)); }
 
 }  // namespace
 
 CollectiveCost::CollectiveCost(const Machine& machine, const MachineTasks& tasks,
                                std::vector<DeviceId> devices, bool mean)
-    : machine_(machine), tasks_(tasks), devices_(std::move(devices)), mean_(mean) {}
+    : machine_(machine), tasks_(tasks), devices_(std::move(devices)), mean_(mean), links_(machine) {}
 
-int64_t CollectiveCost::Ns() const {
-  return std::llround(std::min(Course(machine_, steps_).Run(), kLongestNs));
-}
+int64_t CollectiveCost::Ns() const { return NsOf(CollectiveCourse(machine_, links_, steps_).Run()); }
 
 Endpoint CollectiveCost::NewTensor(const Place& place, int64_t bytes) {
   tensors_.push_back({bytes, {place}});
   return {NodeId(tensors_.size() - 1), 0};
 }
 
-// Measured faster than its links it is as though it had fewer bytes, measured slower it is limited.
-CollectiveCost::Step CollectiveCost::MessageOf(DeviceId from, DeviceId to, int64_t bytes) {
+CollectiveStep CollectiveCost::MessageOf(DeviceId from, DeviceId to, int64_t bytes) {
   auto found = routes_.find({from, to});
   if (found == routes_.end())
     found = routes_.emplace(std::pair{from, to}, machine_.RouteBetween(from, to)).first;
-  const Route& route = found->second;
-  Step message;
-  message.route = &route;
-  message.engine = EngineOf(machine_, tasks_, from, to);
-  const int64_t alone_ns = CopyNs(machine_, route, bytes);
-  message.ns = static_cast<double>(std::min(route.latency_ns, alone_ns));
-  const double moving_ns = static_cast<double>(alone_ns) - message.ns;
-  const double bandwidth = (route.bandwidth > 0 ? route.bandwidth : kAssumedBandwidth) * 1e-9;
-  message.bytes = std::min(static_cast<double>(bytes), moving_ns * bandwidth);
-  message.limit = std::min(bandwidth, message.bytes / std::max(moving_ns, 1e-9));
-  if (message.bytes <= kNoBytes) message.ns = static_cast<double>(alone_ns);
-  return message;
+  return {.queue = CopyQueueOf(machine_, tasks_, from, to),
+          .alone = TimeOf(CopyNs(machine_, found->second, bytes)),
+          .path = links_.Find(machine_, from, to),
+          .bytes = bytes};
 }
 
 // As the compiler copies it: once to each memory.
@@ -204,9 +61,12 @@ CollectiveCost::Place CollectiveCost::Launch(size_t device, const std::vector<En
                                              int64_t written) {
   const DeviceSpec& spec = machine_.device(devices_[device]);
   const double rate = spec.memory_bandwidth > 0 ? spec.memory_bandwidth : kAssumedBandwidth;
-  Step work;
-  work.engine = Engine{devices_[device], EngineKind::kCompute};
-  work.ns = static_cast<double>(spec.launch_ns) + static_cast<double>(BytesOf(inputs) + written) * 1e9 / rate;
+  const int64_t bytes = BytesOf(inputs) + written;
+  const double ns = static_cast<double>(bytes) * 1e9 / rate;
+  CollectiveStep work;
+  work.queue = {devices_[device], QueueKind::kCompute};
+  work.workers = WorkersFor({.bytes = bytes}, QueueWorkers(spec, QueueKind::kCompute));
+  work.alone = TimeOf(spec.launch_ns + std::llround(std::min(ns, static_cast<double>(kMaxSimulatedNs))));
   for (const Endpoint input : inputs) {
     const Place place = Bring(input, devices_[device]);
     if (place.step) work.after.push_back(*place.step);

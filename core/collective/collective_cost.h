@@ -1,4 +1,4 @@
-// What a collective costs on the links of a machine. Internal to core/place.
+// What a collective costs on the links of a machine. Internal to core.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "core/collective/collective_course.h"
 #include "core/collective/collective_schedule.h"
 #include "core/machine/machine.h"
 #include "core/machine/tasks.h"
 
 namespace lanescope {
 
-// Writes no nodes, but finds out when what a schedule writes would be done: a message when its latency is
-// over and its bytes are through, whose links, buses and network interfaces it shares with all that pass them
-// at the time, and work when memory has done its part. A device does one thing at a time, and so does each
-// copy engine of a GPU; messages between tasks wait for none. So a ring of slow and of fast links, or a group
-// that is late, takes what it takes; nothing here knows the algorithms.
+// Writes no nodes, but finds out when what a schedule writes would be done, by the laws of the simulator
+// (CollectiveCourse): a message when its latency is over and its bytes are through, whose links, buses and
+// network interfaces it shares with all that pass them at the time, and work when memory has done its part.
+// So a ring of slow and of fast links, or a group that is late, takes what it takes; nothing here knows the
+// algorithms.
 //
 // Where a message of s bytes between any two of n = 2^k devices takes a + s b, shares nothing, and work takes
 // nothing, an all-reduce of S bytes comes to
@@ -50,19 +51,6 @@ class CollectiveCost final : public CollectiveSteps {
   std::vector<Endpoint> SplitRows(size_t device, Endpoint tensor, size_t parts) override;
   Endpoint JoinRows(size_t device, const std::vector<Endpoint>& parts) override;
 
-  // What does one thing at a time.
-  enum class EngineKind { kCompute, kCopyIn, kCopyOut };
-  using Engine = std::pair<DeviceId, EngineKind>;
-  // A message or work: what it takes first, whatever else goes on, and then the bytes that it moves.
-  struct Step {
-    double ns = 0;                 // of work, or the latency
-    double bytes = 0;              // as many as take the copy's time alone at `limit`
-    double limit = 0;              // bytes a ns
-    const Route* route = nullptr;  // null: work
-    std::optional<Engine> engine = {};
-    std::vector<size_t> after = {};  // steps, all before it
-  };
-
  private:
   struct Place {
     DeviceId device;
@@ -75,7 +63,7 @@ class CollectiveCost final : public CollectiveSteps {
 
   Tensor& TensorOf(Endpoint tensor) { return tensors_[tensor.node.index()]; }
   Endpoint NewTensor(const Place& place, int64_t bytes);
-  Step MessageOf(DeviceId from, DeviceId to, int64_t bytes);
+  CollectiveStep MessageOf(DeviceId from, DeviceId to, int64_t bytes);
   // The tensor there; sent at most once.
   Place Bring(Endpoint tensor, DeviceId to);
   // A launch on the device that reads these and writes so much: where that is.
@@ -88,7 +76,8 @@ class CollectiveCost final : public CollectiveSteps {
   const std::vector<DeviceId> devices_;
   const bool mean_;
   std::vector<Tensor> tensors_;
-  std::vector<Step> steps_;
+  LinkPaths links_;
+  std::vector<CollectiveStep> steps_;
   std::map<std::pair<DeviceId, DeviceId>, Route> routes_;
 };
 

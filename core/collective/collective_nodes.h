@@ -1,4 +1,4 @@
-// The nodes of a graph's collectives: which belong together. Internal to core/place.
+// The nodes of a graph's collectives: which belong together. Internal to core/collective.
 #pragma once
 
 #include <string>

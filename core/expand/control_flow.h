@@ -1,4 +1,4 @@
-// Loops, branches and lists of tensors of a graph without calls, replaced. Internal to core/place.
+// Loops, branches and lists of tensors of a graph without calls, replaced. Internal to core/expand.
 #pragma once
 
 #include "core/expand/function_graphs.h"

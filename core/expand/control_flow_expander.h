@@ -1,4 +1,4 @@
-// How a graph with loops, branches and lists is copied without them. Internal to core/place.
+// How a graph with loops, branches and lists is copied without them. Internal to core/expand.
 #pragma once
 
 #include <cstdint>

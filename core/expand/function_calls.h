@@ -1,4 +1,4 @@
-// Calls of functions, replaced by the functions' nodes. Internal to core/place: brings in generated headers.
+// Calls of functions, replaced by the functions' nodes. Internal to core/expand: brings in generated headers.
 #pragma once
 
 #include "lanescope_graph.pb.h"

@@ -1,4 +1,4 @@
-// Functions of a graph's library as graphs of their own. Internal to core/place.
+// Functions of a graph's library as graphs of their own. Internal to core/expand.
 #pragma once
 
 #include <map>

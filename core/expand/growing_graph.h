@@ -1,4 +1,4 @@
-// A graph that is written node by node, with what is known of every output. Internal to core/place.
+// A graph that is written node by node, with what is known of every output. Internal to core/expand.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 // Graphs that have been partitioned already, as TensorFlow does before it runs them: one again. Internal to
-// core/place.
+// core/expand.
 #pragma once
 
 #include "core/graph/graph.h"

@@ -1,4 +1,4 @@
-// TensorArray*V3 and Stack*V2, replaced by the elements of arrays and stacks. Internal to core/place.
+// TensorArray*V3 and Stack*V2, replaced by the elements of arrays and stacks. Internal to core/expand.
 #pragma once
 
 #include <deque>

@@ -1,4 +1,4 @@
-// A node on lists of tensors, for the files that replace such nodes. Internal to core/place.
+// A node on lists of tensors, for the files that replace such nodes. Internal to core/expand.
 #pragma once
 
 #include "core/base/error.h"

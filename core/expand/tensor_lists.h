@@ -1,4 +1,4 @@
-// Lists of tensors (TensorList*) and optionals, replaced by their elements. Internal to core/place.
+// Lists of tensors (TensorList*) and optionals, replaced by their elements. Internal to core/expand.
 #pragma once
 
 #include <string>

@@ -219,11 +219,6 @@ bool IsRefInput(const Node& node, int input) {
   return simple && def->inputs[static_cast<size_t>(input)].is_ref;
 }
 
-void InferenceContext::SetValue(int output, Tensor value) {
-  SetShape(output, value.shape());
-  this->output(output).value = std::make_shared<const Tensor>(std::move(value));
-}
-
 std::optional<std::vector<int64_t>> InferenceContext::IntValues(int i) const {
   const Tensor* tensor = value(i);
   if (tensor == nullptr) return std::nullopt;

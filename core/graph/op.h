@@ -55,8 +55,6 @@ class InferenceContext {
   // Output dtypes are set before the call, from the signature.
   TensorInfo& output(int i = 0) { return outputs_[static_cast<size_t>(i)]; }
   void SetShape(int output, const Shape& shape) { this->output(output).shape = shape; }
-  // A folded value; sets the shape too.
-  void SetValue(int output, Tensor value);
   // The constant value of an input, or null.
   const Tensor* value(int i) const { return input(i).value.get(); }
   // A constant integer tensor as a list; empty optional where it is not constant.

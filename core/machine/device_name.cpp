@@ -187,8 +187,6 @@ bool ParseLocalDeviceName(std::string_view text, DeviceName* name) {
 
 bool Matches(const DeviceName& pattern, const DeviceName& device) { return IsSubset(pattern, device); }
 
-bool IsSpecification(const DeviceName& less, const DeviceName& more) { return IsSubset(less, more); }
-
 bool IsSameAddressSpace(const DeviceName& a, const DeviceName& b) {
   return a.has_job && b.has_job && a.job == b.job && a.has_replica && b.has_replica &&
          a.replica == b.replica && a.has_task && b.has_task && a.task == b.task;

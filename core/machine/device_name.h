@@ -30,10 +30,8 @@ struct DeviceName {
 bool ParseDeviceName(std::string_view text, DeviceName* name);
 // "GPU:1" or "/device:GPU:1"-less local form: type, colon, number, nothing more.
 bool ParseLocalDeviceName(std::string_view text, DeviceName* name);
-// Every component set in `pattern` equals the device's.
+// Every component set in `pattern` is set and equal in `device`.
 bool Matches(const DeviceName& pattern, const DeviceName& device);
-// Every component set in `less` is set and equal in `more`.
-bool IsSpecification(const DeviceName& less, const DeviceName& more);
 bool IsSameAddressSpace(const DeviceName& a, const DeviceName& b);
 // "/job:..../task:2" and "GPU:3"; false without a device part (type and id).
 bool SplitDeviceName(std::string_view name, std::string* task, std::string* device);

@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "core/base/number_set.h"
-#include "core/graph/op.h"
 #include "core/schedule/schedule.h"
 
 namespace lanescope {
-
-// How many of a device's workers a launch keeps busy. Kernels hand their loops out in pieces, of this many
-// elements or floating-point operations, so that a small op stays on one worker. Between 1 and `workers`.
-inline constexpr int64_t kPieceElements = 16384;
-inline constexpr int64_t kPieceFlops = 2'000'000;
-int WorkersFor(const OpWork& work, int workers);
-// Threads of the host that run a device's launches.
-int LaunchWorkers(const DeviceSpec& device);
 
 // The ready ones of commands that are given with their ranks; of equal ranks the smaller number is first.
 class ReadyHeap {

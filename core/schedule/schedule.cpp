@@ -16,16 +16,4 @@ std::string_view CommandKindName(CommandKind kind) {
   return "launch";
 }
 
-std::string_view QueueKindName(QueueKind kind) {
-  switch (kind) {
-    case QueueKind::kCompute:
-      return "compute";
-    case QueueKind::kCopyIn:
-      return "copy-in";
-    case QueueKind::kCopyOut:
-      return "copy-out";
-  }
-  return "compute";
-}
-
 }  // namespace lanescope

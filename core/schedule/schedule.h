@@ -13,6 +13,7 @@
 #include "core/base/rows.h"
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
+#include "core/machine/device_queues.h"
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
 
@@ -82,11 +83,8 @@ struct Command {
   bool is_work() const { return IsWork(kind); }
 };
 
-enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
-std::string_view QueueKindName(QueueKind kind);  // "compute", "copy-in", "copy-out"
-
 // A queue of a device. It runs one command at a time, or where its device has several workers that commands
-// can share, as many as these suffice for (core/schedule/dispatch.h). Only dependencies and, in some queues,
+// can share, as many as these suffice for (core/graph/work_pieces.h). Only dependencies and, in some queues,
 // ranks order its commands (core/schedule/run_order.h).
 struct Queue {
   DeviceId device{0};

@@ -10,14 +10,13 @@
 
 #include "core/base/error.h"
 #include "core/place/placer.h"
+#include "core/strategies/pipeline_passes.h"
 #include "core/strategies/replicator.h"
 
 namespace lanescope {
 namespace {
 
 constexpr int kPerStage = 4;  // micro-batches, as GPipe's authors find enough
-
-enum class PipelineOrder { kGPipe, kOneForwardOneBackward };
 
 template <typename... Args>
 [[noreturn]] void RefusePipeline(fmt::format_string<Args...> text, Args&&... args) {
@@ -191,7 +190,7 @@ std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const IdVector<NodeId,
 class StageCut {
  public:
   StageCut(const Machine& machine, const std::vector<DeviceId>& gpus, const std::vector<PlaceLoad>& loads,
-           PipelineOrder order, int micro_batches)
+           PipelineSchedule order, int micro_batches)
       : machine_(machine), gpus_(gpus), loads_(loads), order_(order), micro_batches_(micro_batches) {}
 
   std::vector<int> Run() const {
@@ -242,16 +241,15 @@ class StageCut {
   }
   bool Fits(const PlaceLoad& load, size_t stage) const {
     const int64_t limit = machine_.device(gpus_[stage]).memory_bytes;
-    const int ahead = order_ == PipelineOrder::kGPipe
-                          ? micro_batches_
-                          : std::min(micro_batches_, static_cast<int>(gpus_.size() - stage));
+    const int ahead =
+        PassesAhead(order_, static_cast<int>(stage), static_cast<int>(gpus_.size()), micro_batches_);
     return limit <= 0 || load.state + load.activation * ahead / micro_batches_ <= static_cast<double>(limit);
   }
 
   const Machine& machine_;
   const std::vector<DeviceId>& gpus_;
   const std::vector<PlaceLoad>& loads_;
-  const PipelineOrder order_;
+  const PipelineSchedule order_;
   const int micro_batches_;
 };
 
@@ -266,27 +264,9 @@ int MicroBatchesOf(const RunSpec& spec, size_t stages) {
   RefusePipeline("a batch of {} cannot be cut into up to {} micro-batches", common, kPerStage * stages);
 }
 
-struct Pass {
-  bool backward = false;
-  int micro_batch = 0;
-};
-
-std::vector<Pass> PassesOf(PipelineOrder order, size_t stage, size_t stages, int micro_batches) {
-  const int ahead = order == PipelineOrder::kGPipe
-                        ? micro_batches
-                        : std::min(micro_batches, static_cast<int>(stages - stage));
-  std::vector<Pass> passes;
-  for (int m = 0; m < ahead; ++m) passes.push_back({false, m});
-  for (int m = 0; m < micro_batches; ++m) {
-    passes.push_back({true, m});
-    if (m + ahead < micro_batches) passes.push_back({false, m + ahead});
-  }
-  return passes;
-}
-
 // A stage's passes run one after the other: each begins when all of the last one has ended.
 void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& backward, size_t stage,
-                 const std::vector<Pass>& passes, const ReplicatedGraph& replicated, Graph* graph) {
+                 const std::vector<PipelinePass>& passes, const ReplicatedGraph& replicated, Graph* graph) {
   NodeId barrier;
   for (size_t p = 0; p < passes.size(); ++p) {
     const std::vector<NodeId>& nodes = passes[p].backward ? backward : forward;
@@ -320,7 +300,7 @@ void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& 
   }
 }
 
-StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
+StepGraph WritePipeline(const RewriteInput& input, PipelineSchedule order) {
   const std::vector<DeviceId> gpus = input.machine.Gpus();
   if (gpus.size() < 2) RefusePipeline("the machine has fewer than two GPUs");
   if (input.spec.batch_axis.empty()) RefusePipeline("{}", kNoBatchAxis);
@@ -351,7 +331,8 @@ StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
     (places.is_forward(id) ? forward : backward)[static_cast<size_t>(stage_of(id))].push_back(id);
   }
   for (size_t stage = 0; stage < ends.size(); ++stage) {
-    OrderPasses(forward[stage], backward[stage], stage, PassesOf(order, stage, ends.size(), micro_batches),
+    OrderPasses(forward[stage], backward[stage], stage,
+                PassesOf(order, static_cast<int>(stage), static_cast<int>(ends.size()), micro_batches),
                 replicated, &replicated.step.graph);
   }
   return std::move(replicated.step);
@@ -360,10 +341,10 @@ StepGraph WritePipeline(const RewriteInput& input, PipelineOrder order) {
 }  // namespace
 
 StepGraph WritePipeline1F1B(const RewriteInput& input) {
-  return WritePipeline(input, PipelineOrder::kOneForwardOneBackward);
+  return WritePipeline(input, PipelineSchedule::k1F1B);
 }
 StepGraph WritePipelineGPipe(const RewriteInput& input) {
-  return WritePipeline(input, PipelineOrder::kGPipe);
+  return WritePipeline(input, PipelineSchedule::kGPipe);
 }
 
 }  // namespace lanescope

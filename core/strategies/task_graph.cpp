@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/graph/work_pieces.h"
 #include "core/place/kernel_table.h"
 #include "core/schedule/compile/op_traits.h"
 #include "core/schedule/compile/tensor_places.h"
-#include "core/schedule/dispatch.h"
 
 namespace lanescope {
 namespace {
@@ -105,7 +105,8 @@ TaskGraph::TaskGraph(const StrategyInput& input)
     : graph_(input.graph),
       machine_(input.machine),
       costs_(input.costs),
-      host_(input.machine.host()),
+      machine_tasks_(TasksOf(input.machine)),
+      host_(input.step == nullptr ? input.machine.host() : CallersHost(*input.step, input.machine)),
       colocation_(ColocationGroups(input.graph, input.placer.registry)),
       group_of_(colocation_.size(), -1) {
   const Schedule schedule = CompileFreely(input);

@@ -10,6 +10,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
+#include "core/machine/tasks.h"
 #include "core/place/placer.h"
 #include "core/schedule/cost.h"
 #include "core/schedule/schedule.h"
@@ -22,7 +23,7 @@ struct TaskTensor {
   Endpoint source;
   int64_t bytes = 0;
   int producer = -1;     // the task that makes it; -1: it is there when the step begins
-  int group = -1;        // of what is there: the group whose device holds it; -1: host memory
+  int group = -1;        // of what is there: the group whose device holds it; -1: the caller's host
   bool on_host = false;  // stays in host memory even if its producer runs on a GPU
   int fetch = -1;        // which of the step's fetches it is; -1: none
   // Tasks that a copy of it waits for beside its producer: an identity hands on what it waited for.
@@ -63,7 +64,10 @@ class TaskGraph {
   int num_tasks() const { return static_cast<int>(tasks_.size()); }
   int num_groups() const { return static_cast<int>(groups_.size()); }
   int num_devices() const { return machine_.num_devices(); }
+  // Whose memory has feeds and gets fetches.
   DeviceId host() const { return host_; }
+  // The machine's tasks; each has a host, whose memory holds what its launches read and write there.
+  const MachineTasks& machine_tasks() const { return machine_tasks_; }
   // In an order that respects dependencies.
   std::span<const GraphTask> tasks() const { return tasks_; }
   const GraphTask& task(int id) const { return tasks_[static_cast<size_t>(id)]; }
@@ -81,10 +85,13 @@ class TaskGraph {
     return costs_.Copy(machine_, src, dst, bytes).ns;
   }
   // The memory that a task on `device` reads from, or writes a tensor to.
-  DeviceId PlaceOf(const TaskRead& read, DeviceId device) const { return read.on_host ? host_ : device; }
-  DeviceId PlaceOf(const TaskTensor& tensor, DeviceId device) const {
-    return tensor.on_host ? host_ : device;
+  DeviceId PlaceOf(const TaskRead& read, DeviceId device) const {
+    return read.on_host ? HostOf(device) : device;
   }
+  DeviceId PlaceOf(const TaskTensor& tensor, DeviceId device) const {
+    return tensor.on_host ? HostOf(device) : device;
+  }
+  DeviceId HostOf(DeviceId device) const { return machine_tasks_.host_of[device]; }
 
   // Devices by group, and perhaps priorities by task, to a placement of the whole graph by the placer's
   // rules.
@@ -107,6 +114,7 @@ class TaskGraph {
   const Graph& graph_;
   const Machine& machine_;
   const CostModel& costs_;
+  const MachineTasks machine_tasks_;
   const DeviceId host_;
   IdVector<NodeId, NodeId> colocation_;  // by node, as ColocationGroups numbers them
   IdVector<NodeId, int> group_of_;       // by that number: the group here, -1 none

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/graph/shape.h"
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
 
 namespace lanescope::exec {
 

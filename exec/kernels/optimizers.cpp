@@ -1,5 +1,5 @@
 // Optimizer steps on host memory.
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
 #include "exec/kernels/optimizer_plan.h"
 #include "exec/kernels/row_access.h"
 #include "exec/kernels/state_kernels.h"

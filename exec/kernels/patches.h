@@ -52,8 +52,7 @@ class PatchSource {
   // All positions of the block. Valid until the calling thread asks for another block.
   std::span<const Group> Groups(const Block& block, const PositionedOutput<T>& out) const;
 
-  // A patch is made of `num_runs` runs of contiguous elements, one after the other.
-  int64_t num_runs() const { return geometry_.rows.size * runs_per_row_; }
+  // A patch is made of runs of contiguous elements, one after the other.
   int64_t run_length() const { return run_taps_ * geometry_.channels; }
   // One run of the patches of a block, from element `first` on: where each starts, and at which of the
   // block's positions. Left out are runs that lie in the padding; zeros are written out for those that do so

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "core/base/error.h"
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
 #include "exec/kernels/blas.h"
 #include "exec/kernels/scratch.h"
 

@@ -1,7 +1,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
 #include "exec/kernels/reductions.h"
 
 namespace lanescope::exec {

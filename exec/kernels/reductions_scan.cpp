@@ -1,4 +1,4 @@
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
 #include "exec/functors/binary.h"
 #include "exec/kernels/reductions.h"
 

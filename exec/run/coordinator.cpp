@@ -77,13 +77,6 @@ void Coordinator::WaitForStop() const {
   changed_.wait(lock, [this] { return stop_; });
 }
 
-void Coordinator::ClearStop() {
-  const std::lock_guard lock(mutex_);
-  stop_ = false;
-  joined_ = false;
-  error_.reset();
-}
-
 bool Coordinator::AllHaveEnded() const { return std::ranges::all_of(members_, &Member::has_ended); }
 
 void Coordinator::Join(int64_t grace_ms, bool ignore_live_threads) {

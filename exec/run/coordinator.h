@@ -39,8 +39,6 @@ class Coordinator {
   bool WaitForStop(int64_t timeout_ms) const;
   // Waits until a stop is requested.
   void WaitForStop() const;
-  // Forgets the stop and its error, so that threads may be started anew.
-  void ClearStop();
 
   // Waits until all threads have ended, or a stop is requested; from then on for `grace_ms`. Throws the kept
   // error, or else FailedPrecondition naming the threads that still run, unless these are ignored.

@@ -42,14 +42,4 @@ std::string CountText(int64_t count) {
   return digits;
 }
 
-int64_t GridStep(int64_t span_ns, int max_steps) {
-  const double least = static_cast<double>(std::max<int64_t>(span_ns, 1)) / std::max(max_steps, 1);
-  int64_t power = 1;
-  while (power < int64_t{1000000000000000000} && static_cast<double>(power) * 10 < least) power *= 10;
-  for (const int64_t factor : {1, 2, 5, 10}) {
-    if (static_cast<double>(power * factor) >= least) return power * factor;
-  }
-  return power * 10;
-}
-
 }  // namespace lanescope::gui

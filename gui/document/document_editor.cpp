@@ -118,7 +118,7 @@ void WhatIfEditor::TakePrepared(std::shared_ptr<const WhatIfBase> base) {
   view_.base_step_ns = base_->start_step_ns;
   view_.step_ns = base_->start_step_ns;
   UpdateView();
-  RequestInterval(base_->start_run);
+  RequestInterval(base_->start_run, base_->start_compiled);
   for (const Edit& edit : std::exchange(waiting_, {})) ApplyNow(edit);
 }
 
@@ -179,7 +179,7 @@ void WhatIfEditor::Simulate() {
     view_.simulated_edit = view_.edit;
     view_.step_ns = base_->start_step_ns;
     if (view_.result != 0) ShowRun(base_->start_run);
-    RequestInterval(base_->start_run);
+    RequestInterval(base_->start_run, base_->start_compiled);
     return;
   }
   view_.simulating = true;
@@ -192,12 +192,13 @@ void WhatIfEditor::TakeResult(SimulateResult result) {
   view_.simulated_edit = result.number;
   view_.step_ns = result.run->step_ns;
   ShowRun(result.run);
-  RequestInterval(std::move(result.run));
+  RequestInterval(std::move(result.run), std::move(result.compiled));
 }
 
-void WhatIfEditor::RequestInterval(std::shared_ptr<const RunData> run) {
+void WhatIfEditor::RequestInterval(std::shared_ptr<const RunData> run,
+                                   std::shared_ptr<const CompiledEdit> compiled) {
   interval_of_ = view_.result;
-  interval_.Submit({{base_, edits_[position_], view_.edit}, std::move(run)});
+  interval_.Submit({{base_, edits_[position_], view_.edit}, std::move(run), std::move(compiled)});
 }
 
 void WhatIfEditor::TakeInterval(SimulateResult result) {

@@ -53,7 +53,7 @@ class WhatIfEditor {
   void Prepare(const std::string& graph_path);
   void TakePrepared(std::shared_ptr<const WhatIfBase> base);
   void TakeResult(SimulateResult result);
-  void RequestInterval(std::shared_ptr<const RunData> run);
+  void RequestInterval(std::shared_ptr<const RunData> run, std::shared_ptr<const CompiledEdit> compiled);
   void TakeInterval(SimulateResult result);
   void ApplyNow(const Edit& edit);
   void Simulate();

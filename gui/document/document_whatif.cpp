@@ -52,33 +52,40 @@ Placement PlacementOf(const traces::TraceRun& run, const Graph& graph, const Mac
   return placement;
 }
 
-struct PredictedEdit {
-  Schedule schedule;
-  sims::Prediction prediction;
-};
+std::shared_ptr<const CompiledEdit> Compiled(const WhatIfBase& base, const WhatIfEdit& edit,
+                                             const std::atomic<bool>& cancelled) {
+  auto compiled = std::make_shared<CompiledEdit>();
+  compiled->schedule = CompileStep(PlacedEdit(base, edit), WithoutLimits(edit.machine));
+  CheckCancelled(cancelled, "the simulation");
+  compiled->estimates = PredictorOf(base, edit).Estimate(*base.workload, compiled->schedule);
+  CheckCancelled(cancelled, "the simulation");
+  return compiled;
+}
 
-PredictedEdit Predict(const WhatIfBase& base, const WhatIfEdit& edit, const study::PredictOptions& options) {
-  PredictedEdit predicted;
-  predicted.schedule = CompileStep(PlacedEdit(base, edit), WithoutLimits(edit.machine));
+// The path of the step is found when it is shown (FindShownPath).
+sims::Prediction Predict(const WhatIfBase& base, const WhatIfEdit& edit, const CompiledEdit& compiled,
+                         study::PredictOptions options) {
+  options.finds_path = false;
+  sims::Prediction prediction =
+      PredictorOf(base, edit).PredictFrom(compiled.estimates, *base.workload, compiled.schedule, options);
   CheckCancelled(*options.cancelled, "the simulation");
-  predicted.prediction = PredictorOf(base, edit).Predict(*base.workload, predicted.schedule, options);
-  CheckCancelled(*options.cancelled, "the simulation");
-  return predicted;
+  return prediction;
 }
 
 std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIfEdit& edit,
+                                            const CompiledEdit& compiled,
                                             const std::atomic<bool>& cancelled) {
-  const PredictedEdit predicted = Predict(base, edit, {.draws = 0, .cancelled = &cancelled});
+  const sims::Prediction prediction = Predict(base, edit, compiled, {.draws = 0, .cancelled = &cancelled});
   std::vector<std::pair<int, int>> edges;
-  RunData run = RunOfSimulation(base.graph(), base.signatures, edit.machine, predicted.schedule,
-                                predicted.prediction, &edges);
+  RunData run =
+      RunOfSimulation(base.graph(), base.signatures, edit.machine, compiled.schedule, prediction, &edges);
   run.graph = base.run->graph;
   run.strategy = base.run->strategy + " (edited)";
   run.emulated = base.run->emulated;
   run.uncalibrated = base.predictor->table() == nullptr;
   run.prediction_of = base.note;
   run.title = "what-if: " + ChangesText(base.graph(), base.start, edit);
-  run.unchanged_step_ns = base.start_step_ns > 0 ? base.start_step_ns : predicted.prediction.step_ns;
+  run.unchanged_step_ns = base.start_step_ns > 0 ? base.start_step_ns : prediction.step_ns;
   const RunKind kind = base.run->kind;
   if (kind == RunKind::kHardware || kind == RunKind::kEmulated) run.measured_step_ns = base.run->step_ns;
   return FinishRun(std::move(run), std::move(edges));
@@ -157,14 +164,16 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   base->groups = ColocationGroups(base->graph());
   base->signatures = SignaturesOf(*base->workload);
   TakeCosts(run, cancelled, base.get());
-  base->start_run = SimulatedRun(*base, base->start, cancelled);
+  base->start_compiled = Compiled(*base, base->start, cancelled);
+  base->start_run = SimulatedRun(*base, base->start, *base->start_compiled, cancelled);
   base->start_step_ns = base->start_run->step_ns;
   return base;
 }
 
 SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled) {
   SimulateResult result;
-  result.run = SimulatedRun(*request.base, *request.edit, cancelled);
+  result.compiled = Compiled(*request.base, *request.edit, cancelled);
+  result.run = SimulatedRun(*request.base, *request.edit, *result.compiled, cancelled);
   result.edit = request.edit;
   result.number = request.number;
   return result;
@@ -172,11 +181,11 @@ SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bo
 
 SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled) {
   const sims::Prediction prediction =
-      Predict(*request.of.base, *request.of.edit, {.cancelled = &cancelled}).prediction;
+      Predict(*request.of.base, *request.of.edit, *request.compiled, {.cancelled = &cancelled});
   auto run = std::make_shared<RunData>(*request.run);
   run->step_low_ns = prediction.low_ns;
   run->step_high_ns = prediction.high_ns;
-  return {std::move(run), request.of.edit, request.of.number};
+  return {std::move(run), request.compiled, request.of.edit, request.of.number};
 }
 
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,

@@ -26,6 +26,12 @@ struct WhatIfEdit {
   std::string gesture;               // what a slider is moving: "link 0"; empty: a change by itself
 };
 
+// The step of an edit, and what its commands cost: all that predictions of it need.
+struct CompiledEdit {
+  Schedule schedule;
+  sims::CommandEstimates estimates;
+};
+
 // What is prepared once for the run that is edited. Immutable once shared.
 struct WhatIfBase {
   std::shared_ptr<const study::Workload> workload;
@@ -36,6 +42,7 @@ struct WhatIfBase {
   std::vector<std::string> signatures;        // by node
   std::shared_ptr<const RunData> run;
   std::shared_ptr<const RunData> start_run;  // simulated, unedited
+  std::shared_ptr<const CompiledEdit> start_compiled;
   int64_t start_step_ns = 0;
 
   const Graph& graph() const { return workload->graph(); }
@@ -59,6 +66,7 @@ struct SimulateRequest {
 };
 struct SimulateResult {
   std::shared_ptr<const RunData> run;
+  std::shared_ptr<const CompiledEdit> compiled;
   std::shared_ptr<const WhatIfEdit> edit;
   uint64_t number = 0;
 };
@@ -69,7 +77,8 @@ SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bo
 // The same run with the interval of its step. Takes many simulations, so the value is shown before it.
 struct IntervalRequest {
   SimulateRequest of;
-  std::shared_ptr<const RunData> run;  // what SimulateEdit gave
+  std::shared_ptr<const RunData> run;            // what SimulateEdit gave
+  std::shared_ptr<const CompiledEdit> compiled;  // and this
 };
 SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled);
 

@@ -148,8 +148,6 @@ float Window::ContentScale() const {
   return std::clamp(std::max(x, y), 0.5f, 4.0f);
 }
 
-void Window::SetTitle(const std::string& title) { glfwSetWindowTitle(impl_->window, title.c_str()); }
-
 void Window::UploadFonts() {
   ImGui_ImplOpenGL3_DestroyFontsTexture();
   ImGui_ImplOpenGL3_CreateFontsTexture();

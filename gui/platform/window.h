@@ -32,7 +32,6 @@ class Window {
   std::vector<std::string> TakeDroppedFiles();
   // Pixels per nominal pixel, as the desktop asks for; changes when the window moves to another screen.
   float ContentScale() const;
-  void SetTitle(const std::string& title);
   // After the font atlas was rebuilt.
   void UploadFonts();
 

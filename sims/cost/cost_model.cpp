@@ -6,9 +6,9 @@
 
 #include "core/collective/joint_launch.h"
 #include "core/graph/signature.h"
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
+#include "core/time/ticks.h"
 #include "sims/effects/cores.h"
-#include "sims/time/ticks.h"
 
 namespace lanescope::sims {
 namespace {

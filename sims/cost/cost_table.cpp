@@ -6,10 +6,10 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_object.h"
+#include "core/time/ticks.h"
 #include "sims/cost/input_costs_json.h"
 #include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
-#include "sims/time/ticks.h"
 
 namespace lanescope::sims {
 namespace {

@@ -13,29 +13,29 @@ namespace {
 constexpr size_t kMostTimes = 512;  // that are kept of an op
 
 // When several of the threads worked.
-std::vector<Stretch> Together(std::span<const ThreadWork* const> threads) {
+std::vector<Interval> Together(std::span<const ThreadWork* const> threads) {
   std::vector<std::pair<int64_t, int>> changes;
   for (const ThreadWork* thread : threads) {
-    for (const Stretch& stretch : thread->working) {
+    for (const Interval& stretch : thread->working) {
       changes.emplace_back(stretch.start, 1);
       changes.emplace_back(stretch.end, -1);
     }
   }
   std::ranges::sort(changes);
-  std::vector<Stretch> together;
+  std::vector<Interval> together;
   int working = 0;
   for (size_t i = 0; i + 1 < changes.size(); ++i) {
     working += changes[i].second;
     if (working >= 2 && changes[i + 1].first > changes[i].first)
       together.push_back({changes[i].first, changes[i + 1].first});
   }
-  return Joined(std::move(together));
+  return UnionOf(std::move(together));
 }
 
 void FitTogether(std::span<const ThreadWork* const> threads, const SharedCores& cores, InputCost* cost) {
-  const std::vector<Stretch> windows = Within(Together(threads), cores.Quiet());
+  const std::vector<Interval> windows = ClipTo(Together(threads), cores.Quiet());
   int64_t length = 0;
-  for (const Stretch& window : windows) length += window.end - window.start;
+  for (const Interval& window : windows) length += window.end - window.start;
   for (const ThreadWork* thread : threads)
     cost->together_count +=
         std::ranges::count_if(thread->ends, [&](int64_t end) { return Contains(windows, end); });
@@ -145,22 +145,22 @@ void AddInputCosts(const InputCosts& from, InputCosts* to) {
 }
 
 std::vector<Event> WithoutInput(const InputRun& run) {
-  const std::vector<Stretch> waiting = WaitsOf(run.input.waits, kNoInputThread);
+  const std::vector<Interval> waiting = WaitsOf(run.input.waits, kNoInputThread);
   const std::vector<ThreadWork> threads = WorkOfThreads(run);
   std::vector<Event> result(run.events.begin(), run.events.end());
   if (waiting.empty() && threads.empty()) return result;
   const SharedCores shared = CoresOfSteps(threads, run);
-  std::vector<Stretch> commands;
+  std::vector<Interval> commands;
   for (const Event& event : run.events) {
     if (event.kind == EventKind::kCommand) commands.push_back({event.start_ns, event.end_ns});
   }
-  const std::vector<Stretch> idle = Without(waiting, Joined(std::move(commands)));
+  const std::vector<Interval> idle = Without(waiting, UnionOf(std::move(commands)));
   std::vector<double> before(idle.size() + 1, 0);  // idle time before each, as far as it counted
   for (size_t i = 0; i < idle.size(); ++i) before[i + 1] = before[i] + shared.StepWork(idle[i]);
   int64_t origin = std::numeric_limits<int64_t>::max();
   for (const Event& event : run.events) origin = std::min(origin, event.start_ns);
   const auto alone = [&](int64_t time) {
-    const auto after = std::ranges::upper_bound(idle, time, {}, &Stretch::start);
+    const auto after = std::ranges::upper_bound(idle, time, {}, &Interval::start);
     const auto count = static_cast<size_t>(after - idle.begin());
     double taken = before[count];
     if (count > 0 && time < idle[count - 1].end) taken -= shared.StepWork({time, idle[count - 1].end});

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json_object.h"
-#include "sims/time/ticks.h"
+#include "core/time/ticks.h"
 
 namespace lanescope::sims {
 

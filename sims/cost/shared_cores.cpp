@@ -5,11 +5,11 @@
 
 namespace lanescope::sims {
 
-void SharedCores::AddLaunches(std::span<const Stretch> running) { Add(running, 1, 0); }
-void SharedCores::AddThread(std::span<const Stretch> working) { Add(working, 0, 1); }
+void SharedCores::AddLaunches(std::span<const Interval> running) { Add(running, 1, 0); }
+void SharedCores::AddThread(std::span<const Interval> working) { Add(working, 0, 1); }
 
-void SharedCores::Add(std::span<const Stretch> stretches, int launches, int threads) {
-  for (const Stretch& stretch : stretches) {
+void SharedCores::Add(std::span<const Interval> stretches, int launches, int threads) {
+  for (const Interval& stretch : stretches) {
     changes_.push_back({stretch.start, launches, threads});
     changes_.push_back({stretch.end, -launches, -threads});
   }
@@ -51,22 +51,22 @@ SharedCores::Sums SharedCores::At(int64_t time) const {
           last.done.crowded + since * last.rate.crowded};
 }
 
-double SharedCores::ThreadWork(const Stretch& stretch) const {
+double SharedCores::ThreadWork(const Interval& stretch) const {
   return At(stretch.end).thread - At(stretch.start).thread;
 }
-double SharedCores::StepWork(const Stretch& stretch) const {
+double SharedCores::StepWork(const Interval& stretch) const {
   return At(stretch.end).step - At(stretch.start).step;
 }
-bool SharedCores::IsCrowded(const Stretch& stretch) const {
+bool SharedCores::IsCrowded(const Interval& stretch) const {
   return At(stretch.end).crowded > At(stretch.start).crowded;
 }
 
-std::vector<Stretch> SharedCores::Quiet() const {
-  std::vector<Stretch> quiet;
+std::vector<Interval> SharedCores::Quiet() const {
+  std::vector<Interval> quiet;
   for (size_t i = 0; i + 1 < moments_.size(); ++i) {
     if (moments_[i].rate.crowded == 0) quiet.push_back({moments_[i].time, moments_[i + 1].time});
   }
-  return Joined(std::move(quiet));
+  return UnionOf(std::move(quiet));
 }
 
 }  // namespace lanescope::sims

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sims/time/stretches.h"
+#include "core/time/intervals.h"
 
 namespace lanescope::sims {
 
@@ -18,19 +18,19 @@ class SharedCores {
   explicit SharedCores(int cores) : cores_(cores > 1 ? cores : 1) {}
 
   // Each stretch wants a core.
-  void AddLaunches(std::span<const Stretch> running);
-  void AddThread(std::span<const Stretch> working);
+  void AddLaunches(std::span<const Interval> running);
+  void AddThread(std::span<const Interval> working);
   void Settle();
 
   // Time that what a thread did in the stretch takes alone.
-  double ThreadWork(const Stretch& stretch) const;
+  double ThreadWork(const Interval& stretch) const;
   // What it takes the step, had it not shared its cores with threads: its launches alone may be too many,
   // too.
-  double StepWork(const Stretch& stretch) const;
+  double StepWork(const Interval& stretch) const;
   // Whether more was wanted at some time in it than there was.
-  bool IsCrowded(const Stretch& stretch) const;
+  bool IsCrowded(const Interval& stretch) const;
   // When it was not.
-  std::vector<Stretch> Quiet() const;
+  std::vector<Interval> Quiet() const;
 
  private:
   // Integrals from the first change on.
@@ -45,7 +45,7 @@ class SharedCores {
     int64_t time = 0;
     Sums done, rate;
   };
-  void Add(std::span<const Stretch> stretches, int launches, int threads);
+  void Add(std::span<const Interval> stretches, int launches, int threads);
   Sums RateOf(int launches, int threads) const;
   Sums At(int64_t time) const;
 

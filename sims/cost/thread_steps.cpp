@@ -11,16 +11,16 @@ namespace {
 
 constexpr size_t kEnoughSteps = 20;  // that nothing crowded, to go by these alone
 
-std::vector<Stretch> StepsOfRun(std::span<const Event> events) {
-  std::vector<Stretch> steps;
+std::vector<Interval> StepsOfRun(std::span<const Event> events) {
+  std::vector<Interval> steps;
   for (const Event& event : events) {
     if (event.kind == EventKind::kStep) steps.push_back({event.start_ns, event.end_ns});
   }
-  return Joined(std::move(steps));
+  return UnionOf(std::move(steps));
 }
 
-std::vector<Stretch> LaunchesOf(const InputRun& run) {
-  std::vector<Stretch> launches;
+std::vector<Interval> LaunchesOf(const InputRun& run) {
+  std::vector<Interval> launches;
   for (const Event& event : run.events) {
     if (event.kind == EventKind::kCommand && run.takes_core(event.command))
       launches.push_back({event.start_ns, event.end_ns});
@@ -37,7 +37,7 @@ std::vector<StepWork> StepsOf(const ThreadWork& thread, const SharedCores& cores
     while (stretch != thread.working.end() && stretch->end <= from) ++stretch;
     StepWork step;
     for (auto part = stretch; part != thread.working.end() && part->start < until; ++part) {
-      const Stretch own{std::max(part->start, from), std::min(part->end, until)};
+      const Interval own{std::max(part->start, from), std::min(part->end, until)};
       step.took += static_cast<double>(own.end - own.start);
       step.shared += cores.ThreadWork(own);
       step.crowded = step.crowded || cores.IsCrowded(own);
@@ -61,26 +61,26 @@ void FindUsual(OpThreads* op) {
 
 }  // namespace
 
-std::vector<Stretch> WaitsOf(std::span<const InputWait> waits, int thread) {
-  std::vector<Stretch> stretches;
+std::vector<Interval> WaitsOf(std::span<const InputWait> waits, int thread) {
+  std::vector<Interval> stretches;
   for (const InputWait& wait : waits) {
     if (wait.thread == thread) stretches.push_back({wait.start_ns, wait.end_ns});
   }
-  return Joined(std::move(stretches));
+  return UnionOf(std::move(stretches));
 }
 
 std::vector<ThreadWork> WorkOfThreads(const InputRun& run) {
   const InputRecord& input = run.input;
-  const std::vector<Stretch> steps = StepsOfRun(run.events);
+  const std::vector<Interval> steps = StepsOfRun(run.events);
   std::map<int, ThreadWork> threads;
-  std::map<int, Stretch> lives;
+  std::map<int, Interval> lives;
   std::map<int, std::vector<int64_t>> ends, counted;  // of all steps, and of those beside steps of the run
   for (const InputThread& thread : input.threads) threads[thread.number].op = thread.op;
   for (const InputStep& step : input.steps) {
     ++threads[step.thread].steps;
     ends[step.thread].push_back(step.end_ns);
     if (Contains(steps, step.end_ns)) counted[step.thread].push_back(step.end_ns);
-    const auto [life, is_new] = lives.try_emplace(step.thread, Stretch{step.start_ns, step.end_ns});
+    const auto [life, is_new] = lives.try_emplace(step.thread, Interval{step.start_ns, step.end_ns});
     life->second.start = std::min(life->second.start, step.start_ns);
     life->second.end = std::max(life->second.end, step.end_ns);
   }
@@ -95,7 +95,7 @@ std::vector<ThreadWork> WorkOfThreads(const InputRun& run) {
     thread.working = Without(std::span(&lives[number], 1), WaitsOf(input.waits, number));
     thread.ends = std::move(ends[number]);
     if (!counted[number].empty()) {
-      thread.working = Within(thread.working, steps);
+      thread.working = ClipTo(thread.working, steps);
       thread.ends = std::move(counted[number]);
     }
     thread.steps = static_cast<int64_t>(thread.ends.size());

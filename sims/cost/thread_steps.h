@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/time/intervals.h"
 #include "sims/cost/input_costs.h"
 #include "sims/cost/shared_cores.h"
-#include "sims/time/stretches.h"
 
 namespace lanescope::sims {
 
@@ -18,7 +18,7 @@ struct ThreadWork {
   std::string op;
   int64_t steps = 0;
   int64_t turns = 0, exclusive_ns = 0;
-  std::vector<Stretch> working;
+  std::vector<Interval> working;
   std::vector<int64_t> ends;  // of the steps that count, in order
 };
 std::vector<ThreadWork> WorkOfThreads(const InputRun& run);
@@ -42,7 +42,7 @@ struct OpThreads {
 std::vector<OpThreads> ByOp(std::span<const ThreadWork> threads, const SharedCores& cores);
 
 // When they waited; sorted.
-std::vector<Stretch> WaitsOf(std::span<const InputWait> waits, int thread);
+std::vector<Interval> WaitsOf(std::span<const InputWait> waits, int thread);
 // All that ran, on the cores that there were.
 SharedCores CoresOf(std::span<const ThreadWork> threads, const InputRun& run);
 // What the steps of the run shared their cores with: threads with short steps have what launches leave.

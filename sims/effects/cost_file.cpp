@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "sims/time/ticks.h"
+#include "core/time/ticks.h"
 
 namespace lanescope::sims {
 

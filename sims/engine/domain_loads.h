@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/time/timer_tree.h"
 #include "sims/engine/effect_constants.h"
 #include "sims/engine/server_state.h"
 #include "sims/engine/simulation_plan.h"
 #include "sims/engine/simulator.h"
-#include "sims/time/timer_tree.h"
 
 namespace lanescope::sims {
 

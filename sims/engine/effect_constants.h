@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
 
 namespace lanescope::sims {
 

@@ -89,7 +89,7 @@ void FrozenOrder::OrderSteps(const IdVector<CommandId, Command>& commands,
     steps_.push_back({.command = c,
                       .queue = plan_.tasks[c].queue,
                       .end_before = static_cast<int>(before_.size()),
-                      .route = plan_.route_of.empty() ? -1 : plan_.route_of[c],
+                      .path = plan_.path_of.empty() ? LinkPaths::kNone : plan_.path_of[c],
                       .workers = std::min(range.end - range.first, commands[c].workers),
                       .sync = !plan_.sync.empty() && plan_.sync[c] != 0});
   }
@@ -104,12 +104,11 @@ void FrozenOrder::ListQueues() {
 }
 
 void FrozenOrder::ListLinks(const IdVector<CommandId, CommandTime>& times) {
-  links_.resize(plan_.capacities.size());
+  links_.resize(plan_.links.capacities().size());
   for (size_t i = 0; i < steps_.size(); ++i) {
-    if (steps_[i].route < 0) continue;
-    const LinkPath& route = plan_.routes[IndexOf(steps_[i].route)];
-    for (int r = route.first; r < route.first + route.count; ++r)
-      links_[IndexOf(plan_.route_resources[IndexOf(r)])].push_back(static_cast<int>(i));
+    if (steps_[i].path == LinkPaths::kNone) continue;
+    for (const int resource : plan_.links.resources(plan_.links.path(steps_[i].path)))
+      links_[IndexOf(resource)].push_back(static_cast<int>(i));
   }
   const auto earlier = [&](int a, int b) {
     return times[steps_[IndexOf(a)].command].start_ns < times[steps_[IndexOf(b)].command].start_ns;
@@ -174,15 +173,14 @@ bool FrozenOrder::Pass(const CommandCosts& costs) {
     const Ticks duration = TicksOf(costs.ns[step.command]);
     times.end = start + duration;
     times.flows = false;
-    if (step.route >= 0) {
-      const LinkPath& route = plan_.routes[IndexOf(step.route)];
+    if (step.path != LinkPaths::kNone) {
+      const LinkPath& path = plan_.links.path(step.path);
       const int64_t bytes = plan_.bytes[step.command];
-      times.flows = duration > route.latency && bytes > 0;
-      times.moves = start + route.latency;
+      times.flows = Flows(path, bytes, duration);
+      times.moves = start + path.latency;
       if (times.flows) {
-        const Flow flow = FlowAlone(route, bytes, duration);
-        times.end =
-            times.moves + static_cast<Ticks>(flow.bytes / std::min(flow.limit, route.bandwidth) + 0.5);
+        const CopyFlow flow = FlowAlone(path, bytes, duration);
+        times.end = times.moves + static_cast<Ticks>(flow.bytes / std::min(flow.limit, path.bandwidth) + 0.5);
       }
     }
     any_zero_ |= times.end == times.picked;

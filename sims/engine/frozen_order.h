@@ -37,7 +37,7 @@ class FrozenOrder {
     CommandId command;
     QueueId queue;
     int end_before = 0;  // into before_; the first is the end of the step before this one
-    int route = -1;
+    int path = LinkPaths::kNone;
     int workers = 1;
     bool sync = false;
   };

@@ -6,8 +6,8 @@
 #include <deque>
 #include <vector>
 
+#include "core/time/ticks.h"
 #include "sims/engine/simulation_plan.h"
-#include "sims/time/ticks.h"
 
 namespace lanescope::sims {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "core/time/ticks.h"
 #include "sims/engine/interference.h"
-#include "sims/time/ticks.h"
 
 namespace lanescope::sims {
 

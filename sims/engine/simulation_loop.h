@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/time/fair_share.h"
+#include "core/time/ticks.h"
+#include "core/time/timer_tree.h"
 #include "sims/engine/domain_loads.h"
+#include "sims/engine/handoff_heap.h"
 #include "sims/engine/messengers.h"
 #include "sims/engine/server_state.h"
 #include "sims/engine/simulation_plan.h"
 #include "sims/engine/simulator.h"
-#include "sims/time/handoff_heap.h"
-#include "sims/time/link_sharing.h"
-#include "sims/time/ticks.h"
-#include "sims/time/timer_tree.h"
 
 namespace lanescope::sims {
 
@@ -32,8 +32,8 @@ class SimulationLoop {
         ready_at_(scratch->ready_at),
         timers_(plan.servers.size()),
         servers_(plan.servers.size()),
-        sharing_(kShared ? plan.capacities : std::vector<double>{}, static_cast<int>(plan.servers.size()),
-                 plan.max_hops),
+        sharing_(kShared ? plan.links.capacities() : std::vector<double>{},
+                 static_cast<int>(plan.servers.size()), plan.links.max_hops()),
         domains_(plan, costs),
         is_touched_(plan.servers_of.size(), 0),
         messengers_(plan) {
@@ -223,11 +223,11 @@ class SimulationLoop {
     Ticks moves_at = start;
     bool flows = false;
     if constexpr (kShared) {
-      const int route = plan_.route_of[command];
-      if (route >= 0) {
-        const Ticks latency = plan_.routes[static_cast<size_t>(route)].latency;
-        flows = duration > latency && plan_.bytes[command] > 0;
-        if (flows) moves_at = start + latency;
+      const int number_of_path = plan_.path_of[command];
+      if (number_of_path != LinkPaths::kNone) {
+        const LinkPath& path = plan_.links.path(number_of_path);
+        flows = Flows(path, plan_.bytes[command], duration);
+        if (flows) moves_at = start + path.latency;
       }
     }
     bool interferes = false;
@@ -249,10 +249,9 @@ class SimulationLoop {
     const Ticks duration = messengers_.TimeBetween(command, task(command).duration);
     bool flows = false;
     if constexpr (kShared) {
-      const int route = plan_.route_of[command];
-      flows = route >= 0 && duration > plan_.routes[static_cast<size_t>(route)].latency &&
-              plan_.bytes[command] > 0;
-      if (flows) BeginFlow(number, command, plan_.routes[static_cast<size_t>(route)]);
+      const int path = plan_.path_of[command];
+      flows = path != LinkPaths::kNone && Flows(plan_.links.path(path), plan_.bytes[command], duration);
+      if (flows) BeginFlow(number, plan_.bytes[command], duration, plan_.links.path(path));
     }
     if (!flows) Work(number, duration);
     if constexpr (kInterfere) domains_.Enter(server(number), command, &at);
@@ -267,13 +266,10 @@ class SimulationLoop {
     timers_.Set(number, now_ + duration);
   }
 
-  void BeginFlow(int number, CommandId command, const LinkPath& route) {
+  void BeginFlow(int number, int64_t bytes, Ticks duration, const LinkPath& path) {
     state(number).phase = Phase::kFlowing;
-    const Flow flow =
-        FlowAlone(route, plan_.bytes[command], messengers_.TimeBetween(command, task(command).duration));
-    sharing_.Start(number, now_,
-                   {plan_.route_resources.data() + route.first, static_cast<size_t>(route.count)}, flow.bytes,
-                   flow.limit);
+    const CopyFlow flow = FlowAlone(path, bytes, duration);
+    sharing_.Start(number, now_, plan_.links.resources(path), flow.bytes, flow.limit);
   }
 
   void Expire(int number) {
@@ -410,7 +406,7 @@ class SimulationLoop {
   std::vector<ServerState> servers_;
   std::vector<QueueId> touched_;
   HandoffHeap handoffs_;
-  LinkSharing sharing_;
+  FairShare sharing_;
   DomainLoads domains_;
   IdVector<QueueId, char> is_touched_;
   Messengers messengers_;

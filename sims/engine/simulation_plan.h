@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/time/link_paths.h"
+#include "core/time/ticks.h"
 #include "sims/engine/delays.h"
 #include "sims/engine/interference.h"
 #include "sims/engine/ready_ahead.h"
-#include "sims/time/ticks.h"
 
 namespace lanescope::sims {
 
@@ -22,28 +23,6 @@ struct alignas(32) Task {
   int first_successor = 0;
   int end_successor = 0;
 };
-
-struct LinkPath {
-  int first = 0, count = 0;  // into route_resources
-  Ticks latency = 0;
-  double bandwidth = 0;  // bytes per tick
-};
-
-struct Flow {
-  double bytes = 0;
-  double limit = 0;  // bytes per tick
-};
-
-// Alone, the flow takes the copy's given time less the latency: a slower copy than its links is limited,
-// a faster one (by its size-to-time table) counts as fewer bytes. Differences below a ns are rounding.
-inline Flow FlowAlone(const LinkPath& route, int64_t bytes, Ticks duration) {
-  const auto moving = static_cast<double>(duration - route.latency);
-  const auto all = static_cast<double>(bytes);
-  const double alone = all / route.bandwidth;
-  if (alone < moving - kTicksPerNs) return {all, all / moving};
-  if (alone > moving + kTicksPerNs) return {moving * route.bandwidth, route.bandwidth};
-  return {all, route.bandwidth};
-}
 
 // A place where one command runs at a time: a queue, or one of the workers that a queue's commands share.
 struct Server {
@@ -82,12 +61,9 @@ struct SimulationPlan {
   bool any_handoff = false;
   Ticks step_start = 0, step_finish = 0;
   // Copies over links; empty without sharing.
-  IdVector<CommandId, int> route_of;  // -1: none
+  IdVector<CommandId, int> path_of;  // kNone: shares none
   IdVector<CommandId, int64_t> bytes;
-  std::vector<LinkPath> routes;
-  std::vector<int> route_resources;
-  std::vector<double> capacities;  // bytes per tick
-  int max_hops = 0;
+  LinkPaths links;
   // Messages keep messengers busy; empty where that takes nothing. Messengers are the last servers, and have
   // no queue.
   IdVector<CommandId, MessageEnds> message_ends;

@@ -8,6 +8,7 @@
 #include "core/base/huge_pages.h"
 #include "core/machine/tasks.h"
 #include "core/schedule/task_share.h"
+#include "core/time/queue_servers.h"
 #include "sims/engine/frozen_order.h"
 #include "sims/engine/simulation_loop.h"
 
@@ -68,13 +69,10 @@ void PlanOrders(const Schedule& schedule, SimulationPlan* plan) {
   }
 }
 
-// Of messages any number is under way at once, where each task is a process; up to this many are followed.
-constexpr size_t kMostMessages = 64;
-
+// No more than the queue has commands, or workers.
 int NumServers(const Queue& queue, const DeviceSpec& device, size_t commands) {
-  const int workers = std::max(1, queue.workers);
-  if (workers == 1 || QueueClassOf(queue.kind, device) != QueueClass::kMessage) return workers;
-  return std::max(workers, static_cast<int>(std::min(commands, kMostMessages)));
+  const int servers = QueueServers(device, queue.kind, queue.workers);
+  return std::min(servers, std::max({1, queue.workers, static_cast<int>(commands)}));
 }
 
 void PlanServers(const Schedule& schedule, const Machine& machine, const Delays& delays,
@@ -147,31 +145,9 @@ void PlanMessengers(const Schedule& schedule, const Machine& machine, const Dela
   }
 }
 
-int AddRoute(const Machine& machine, DeviceId src, DeviceId dst, SimulationPlan* plan) {
-  const Route route = machine.RouteBetween(src, dst);
-  const std::set<int> resources(route.resources.begin(), route.resources.end());
-  if (resources.empty()) return -1;
-  LinkPath planned{.first = static_cast<int>(plan->route_resources.size()),
-                   .count = static_cast<int>(resources.size()),
-                   .latency = TicksOf(route.latency_ns),
-                   .bandwidth = plan->capacities[static_cast<size_t>(*resources.begin())]};
-  for (const int resource : resources) {
-    planned.bandwidth = std::min(planned.bandwidth, plan->capacities[static_cast<size_t>(resource)]);
-    plan->route_resources.push_back(resource);
-  }
-  plan->max_hops = std::max(plan->max_hops, planned.count);
-  plan->routes.push_back(planned);
-  return static_cast<int>(plan->routes.size()) - 1;
-}
-
 void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan* plan) {
-  constexpr double kTicksPerSecond = 1e9 * kTicksPerNs;
-  for (int r = 0; r < machine.num_resources(); ++r) {
-    const double bandwidth = machine.ResourceBandwidth(r);
-    plan->capacities.push_back((bandwidth > 0 ? bandwidth : 1e18) / kTicksPerSecond);
-  }
-  std::map<std::pair<DeviceId, DeviceId>, int> known;
-  plan->route_of.assign(schedule.commands.size(), -1);
+  plan->links = LinkPaths(machine);
+  plan->path_of.assign(schedule.commands.size(), LinkPaths::kNone);
   plan->bytes.assign(schedule.commands.size(), 0);
   for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
@@ -179,13 +155,11 @@ void PlanCopies(const Schedule& schedule, const Machine& machine, SimulationPlan
     const DeviceId src = schedule.CopySource(command);
     const DeviceId dst = schedule.CopyDestination(command);
     if (src == dst) continue;
-    auto [found, added] = known.try_emplace({src, dst}, -1);
-    if (added) found->second = AddRoute(machine, src, dst, plan);
-    plan->route_of[c] = found->second;
+    plan->path_of[c] = plan->links.Find(machine, src, dst);
     plan->bytes[c] = command.bytes;
   }
-  if (plan->routes.empty()) {
-    plan->route_of.clear();
+  if (plan->links.empty()) {
+    plan->path_of.clear();
     plan->bytes.clear();
   }
 }
@@ -268,7 +242,7 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   for (auto& ready : scratch->ready) ready.Reset();
   ResizeInHugePages(plan.tasks.size(), &result->times);
   result->queue_busy_ns.assign(plan.servers_of.size(), 0);
-  const bool shared = !plan.routes.empty();
+  const bool shared = !plan.links.empty();
   const bool interfere = !plan.domains.empty();
   if (shared) {
     interfere ? RunLoop<true, true>(plan, scratch, costs, result)

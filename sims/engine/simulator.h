@@ -38,7 +38,7 @@ struct SimulationResult {
 // moment that one of its commands ends; Delays says when the picked command starts, on the worker that is
 // free first. At one instant all ends come first, then every queue picks; commands of length zero repeat this
 // within the instant. A copy between devices passes
-// its route's latency, then moves its bytes at the max-min fair rate of the route's resources (LinkSharing),
+// its route's latency, then moves its bytes at the max-min fair rate of the route's resources (FairShare),
 // limited so that alone it takes exactly its given time. A launch advances at 1 / Slowdown.
 //
 // Prepared once from a schedule, then run any number of times with different costs. Borrows the schedule;

@@ -8,9 +8,9 @@
 
 #include "core/base/statistics.h"
 #include "core/schedule/cost.h"
+#include "core/time/ticks.h"
 #include "sims/cost/roofline_fit.h"
 #include "sims/engine/effect_constants.h"
-#include "sims/time/ticks.h"
 
 namespace lanescope::sims {
 namespace {

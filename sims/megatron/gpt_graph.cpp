@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "sims/megatron/gpt_memory.h"
-#include "sims/megatron/pipeline_passes.h"
 
 namespace lanescope::sims::megatron {
 namespace {
@@ -79,7 +78,7 @@ class GptWriter {
     kept_.assign(forward_.size() * static_cast<size_t>(layers_ * kParts), {});
     AddVariables();
     // Any order does in which a pass comes after those that it waits for: turn by turn over the stages.
-    std::vector<std::vector<Pass>> passes;
+    std::vector<std::vector<PipelinePass>> passes;
     for (int stage = 0; stage < stages_; ++stage)
       passes.push_back(PassesOf(schedule_, stage, stages_, micro_batches_));
     std::vector<size_t> next(passes.size(), 0);
@@ -114,7 +113,7 @@ class GptWriter {
   size_t Slot(int stage, int replica, int micro_batch) const {
     return static_cast<size_t>(((stage * replicas_ + replica) * micro_batches_ + micro_batch) * ranks_);
   }
-  bool IsReady(int stage, const Pass& pass) const {
+  bool IsReady(int stage, const PipelinePass& pass) const {
     const int from = pass.backward ? stage + 1 : stage - 1;
     if (from < 0 || from >= stages_) return true;
     return (pass.backward ? backward_ : forward_)[Slot(from, 0, pass.micro_batch)].exists();
@@ -270,7 +269,7 @@ class GptWriter {
       std::get<std::vector<ShapeAttr>>(step_.graph.node(id).attrs["_output_shapes"]).front() = part;
   }
 
-  void AddPass(int stage, int replica, const Pass& pass) {
+  void AddPass(int stage, int replica, const PipelinePass& pass) {
     const int m = pass.micro_batch;
     const auto layer_name = [&](int layer, const char* kind) {
       return fmt::format("micro_{}/layer_{}{}", m, stage * layers_ + layer, kind);

@@ -13,8 +13,8 @@ constexpr double kLogitBytes = 8;
 
 // Of the micro-batches, whose forward passes a stage runs before their gradients come back.
 double InFlight(const GptLayout& layout, PipelineSchedule schedule, double stage) {
-  const double all = std::ceil(layout.micro_batches());
-  return schedule == PipelineSchedule::kGPipe ? all : std::min(all, layout.pipeline - stage);
+  const auto micro_batches = static_cast<int>(std::ceil(layout.micro_batches()));
+  return PassesAhead(schedule, static_cast<int>(stage), static_cast<int>(layout.pipeline), micro_batches);
 }
 
 GptMemory MemoryOfStage(const GptModel& model, const GptLayout& layout, PipelineSchedule schedule,

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "core/strategies/pipeline_passes.h"
 #include "sims/megatron/cluster.h"
 #include "sims/megatron/gpu.h"
 
@@ -21,11 +22,6 @@ struct GptLayout {
   bool recompute = false;  // activations of a layer are made a second time for its gradients
   double gpus() const { return tensor * data * pipeline; }
   double micro_batches() const { return batch / (micro_batch * data); }
-};
-
-enum class PipelineSchedule {
-  kGPipe,  // all micro-batches forward, then all backward (Huang et al., 2019)
-  k1F1B,   // one forward, one backward as soon as the pipeline is full (Narayanan et al., 2021)
 };
 
 // What the program around the kernels takes, fitted by bench/accuracy. A layer or another part of the model

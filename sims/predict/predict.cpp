@@ -9,7 +9,8 @@
 #include "core/base/error.h"
 #include "core/base/split_mix.h"
 #include "core/base/statistics.h"
-#include "sims/time/ticks.h"
+#include "core/time/intervals.h"
+#include "core/time/ticks.h"
 
 namespace lanescope::sims {
 namespace {
@@ -90,20 +91,13 @@ void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const
 // By queue: the time in which at least one of its commands ran.
 IdVector<QueueId, int64_t> BusyOfQueues(const Schedule& schedule, const SimulationResult& result) {
   IdVector<QueueId, int64_t> busy = result.queue_busy_ns;
-  IdVector<QueueId, std::vector<std::pair<int64_t, int64_t>>> runs(busy.size());
+  IdVector<QueueId, IntervalSet> runs(busy.size());
   for (const CommandId c : schedule.commands.ids()) {
     const QueueId queue = schedule.commands[c].queue;
-    if (schedule.queues[queue].workers > 1)
-      runs[queue].emplace_back(result.times[c].start_ns, result.times[c].end_ns);
+    if (schedule.queues[queue].workers > 1) runs[queue].Add(result.times[c].start_ns, result.times[c].end_ns);
   }
   for (const QueueId q : runs.ids()) {
-    if (schedule.queues[q].workers == 1) continue;
-    std::sort(runs[q].begin(), runs[q].end());
-    int64_t until = busy[q] = 0;
-    for (const auto& [start, end] : runs[q]) {
-      busy[q] += std::max<int64_t>(0, end - std::max(start, until));
-      until = std::max(until, end);
-    }
+    if (schedule.queues[q].workers > 1) busy[q] = TotalLength(runs[q].Union());
   }
   return busy;
 }
@@ -239,7 +233,8 @@ Prediction Predict(const Schedule& schedule, const Machine& machine, const Comma
   prediction.step_ns = prediction.low_ns = prediction.high_ns = prediction.simulation.step_ns;
   DrawInterval(&simulator, estimates, settings, &prediction);
   Summarise(schedule, machine, estimates, &prediction);
-  prediction.critical_path = FindCriticalPath(schedule, machine, prediction.simulation);
+  if (settings.finds_path)
+    prediction.critical_path = FindCriticalPath(schedule, machine, prediction.simulation);
   return prediction;
 }
 

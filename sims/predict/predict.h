@@ -63,6 +63,7 @@ struct PredictionSettings {
   const std::atomic<bool>* cancelled = nullptr;  // not null: asked before every draw
   int draws = 200;  // of the interval; 0: none, the interval is the value. Fewer for very large schedules
   uint64_t seed = 1;
+  bool finds_path = true;  // Prediction::critical_path; false: it stays empty
 };
 // All that a cost table says beside launches and copies.
 PredictionSettings SettingsOf(const CostTable& table);

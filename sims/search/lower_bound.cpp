@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/machine/device_queues.h"
 #include "core/place/colocation_rules.h"
-#include "core/schedule/dispatch.h"
 #include "sims/search/min_cut.h"
 
 namespace lanescope::sims {

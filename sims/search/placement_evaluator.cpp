@@ -33,9 +33,9 @@ bool PlacementEvaluator::HoldState(const PlacementState& state, double memory_sh
 // Whether a task of a group that moved reads a copy of what no task makes, now or in the base.
 bool PlacementEvaluator::ReadsCopy(const TaskRead& read, int group) const {
   const int holder = m_.tensor(read.tensor).group;
-  const DeviceId was = read.on_host ? m_.host_ : base_.device[IndexOf(group)];
+  const DeviceId was = m_.tasks_.PlaceOf(read, base_.device[IndexOf(group)]);
   const DeviceId was_home = holder < 0 ? m_.host_ : base_.device[IndexOf(holder)];
-  const DeviceId is = read.on_host ? m_.host_ : layout_.device(m_.tasks_.group(group).tasks.front());
+  const DeviceId is = m_.tasks_.PlaceOf(read, layout_.device(m_.tasks_.group(group).tasks.front()));
   return was != was_home || is != layout_.home(read.tensor);
 }
 
@@ -62,8 +62,8 @@ int PlacementEvaluator::MomentsBefore(int group, int shared) const {
     if (m_.tensor(tensor).fetch >= 0) return 0;
     for (const PlacementModel::Use& use : m_.uses_[tensor]) {
       const int reader = m_.group_[IndexOf(use.task)];
-      const DeviceId was = use.on_host ? m_.host_ : base_.device[IndexOf(reader)];
-      const DeviceId is = use.on_host ? m_.host_ : layout_.device(use.task);
+      const DeviceId was = m_.PlaceOf(use, base_.device[IndexOf(reader)]);
+      const DeviceId is = m_.PlaceOf(use, layout_.device(use.task));
       if (was != base_.device[IndexOf(group)] || is != layout_.home(tensor)) return 0;
     }
   }

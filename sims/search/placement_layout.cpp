@@ -28,14 +28,16 @@ PlacementLayout::PlacementLayout(const PlacementModel& model) : m_(model), order
   for (int t = 0; t < static_cast<int>(tensors); ++t) {
     for (int c = first_copy(t); c < m_.first_copy_[IndexOf(t) + 1]; ++c) {
       copies_[IndexOf(c)].tensor = t;
-      pending_[tasks + IndexOf(c)] = m_.tensor(t).waits;
     }
   }
 }
 
 DeviceId PlacementLayout::HomeOf(int number, const PlacementState& state) const {
   const PlacementModel::Tensor& tensor = m_.tensor(number);
-  if (tensor.producer >= 0) return tensor.on_host ? m_.host_ : device(tensor.producer);
+  if (tensor.producer >= 0) {
+    const DeviceId maker = device(tensor.producer);
+    return tensor.on_host ? m_.tasks_.HostOf(maker) : maker;
+  }
   return tensor.group < 0 ? m_.host_ : state.device[IndexOf(tensor.group)];
 }
 
@@ -85,11 +87,33 @@ void PlacementLayout::Change(const PlacementState& state) {
   Rank();
 }
 
-int PlacementLayout::AddCopy(int tensor, DeviceId dst, const CopyOrder& order) {
+// The number of the copy to `dst`, made with those on the way where there is none; all are as urgent as what
+// they serve.
+int PlacementLayout::Bring(int tensor, DeviceId dst, CopyOrder order) {
+  int number = first_copy(tensor);
+  while (number < end_copy(tensor) && copies_[IndexOf(number)].dst != dst) ++number;
+  if (number < end_copy(tensor)) {
+    for (int on_way = number; on_way >= 0; on_way = copies_[IndexOf(on_way)].from) {
+      int& priority = copies_[IndexOf(on_way)].order.priority;
+      priority = std::max(priority, order.priority);
+    }
+    return number;
+  }
+  const DeviceId stop = m_.StopBefore(home(tensor), dst);
+  const int from = stop == home(tensor) ? -1 : Bring(tensor, stop, order);
+  if (from >= 0) {
+    ++copies_[IndexOf(from)].readers;
+    order.stops = copies_[IndexOf(from)].order.stops + 1;
+  }
+  return AddCopy(tensor, from, dst, order);
+}
+
+int PlacementLayout::AddCopy(int tensor, int from, DeviceId dst, const CopyOrder& order) {
   const int number = end_copy(tensor);
   ++num_copies_[IndexOf(tensor)];
   Copy& copy = copies_[IndexOf(number)];
-  copy.src = home(tensor);
+  copy.from = from;
+  copy.src = from < 0 ? home(tensor) : copies_[IndexOf(from)].dst;
   copy.dst = dst;
   copy.first_use = -1;
   copy.readers = 0;
@@ -97,6 +121,7 @@ int PlacementLayout::AddCopy(int tensor, DeviceId dst, const CopyOrder& order) {
   const size_t item = device_.size() + IndexOf(number);
   queue_[item] = m_.CopyQueue(copy.src, dst);
   ns_[item] = m_.CopyNs(tensor, copy.src, dst);
+  pending_[item] = from < 0 ? m_.tensor(tensor).waits : 1;
   return number;
 }
 
@@ -120,7 +145,7 @@ void PlacementLayout::PlaceTensor(int tensor) {
   int at_home = -1, readers = 0;
   for (int u = first; u < first + static_cast<int>(uses.size()); ++u) {
     const PlacementModel::Use& use = uses[IndexOf(u - first)];
-    const DeviceId place = use.on_host ? m_.host_ : device(use.task);
+    const DeviceId place = m_.PlaceOf(use, device(use.task));
     const bool away = place != home;
     if (placed.producer < 0) {
       pending_[IndexOf(use.task)] += away - away_[IndexOf(u)];
@@ -132,24 +157,19 @@ void PlacementLayout::PlaceTensor(int tensor) {
       ++readers;
       continue;
     }
-    const int urgency = order_.urgency(use.task);
-    int number = first_copy(tensor);
-    while (number < end_copy(tensor) && copies_[IndexOf(number)].dst != place) ++number;
-    if (number == end_copy(tensor)) number = AddCopy(tensor, place, {use.task, use.number, urgency, -1});
-    Copy& copy = copies_[IndexOf(number)];
-    copy.order.priority = std::max(copy.order.priority, urgency);
+    Copy& copy = copies_[IndexOf(
+        Bring(tensor, place,
+              {.first_reader = use.task, .number = use.number, .priority = order_.urgency(use.task)}))];
     next_use_[IndexOf(u)] = copy.first_use;
     copy.first_use = u;
     ++copy.readers;
   }
-  if (placed.fetch >= 0 && home != m_.host_) {
-    int number = first_copy(tensor);
-    while (number < end_copy(tensor) && copies_[IndexOf(number)].dst != m_.host_) ++number;
-    if (number == end_copy(tensor)) AddCopy(tensor, m_.host_, {.number = placed.fetch});
-  }
+  if (placed.fetch >= 0 && home != m_.host_) Bring(tensor, m_.host_, {.number = placed.fetch});
   for (int number = first_copy(tensor); number < end_copy(tensor); ++number) SetPosition(number);
   first_use_[IndexOf(tensor)] = at_home;
-  readers_[IndexOf(tensor)] = readers + num_copies_[IndexOf(tensor)];
+  for (int number = first_copy(tensor); number < end_copy(tensor); ++number)
+    readers += copies_[IndexOf(number)].from < 0;
+  readers_[IndexOf(tensor)] = readers;
 }
 
 // Every item has its own rank: the tasks in their order, each after the copies for its position.

@@ -20,8 +20,9 @@ class PlacementLayout {
   struct Copy {
     DeviceId src{0}, dst{0};
     int tensor = -1;
+    int from = -1;       // the copy that it is made of; -1: of the tensor at its home
     int first_use = -1;  // of those that read it, by next_use
-    int readers = 0;
+    int readers = 0;     // tasks, and copies made of it
     CopyOrder order;
     int position = 0;  // of the launch that it comes before
   };
@@ -57,7 +58,8 @@ class PlacementLayout {
   DeviceId HomeOf(int tensor, const PlacementState& state) const;
   void PlaceTasks(const PlacementState& state, int group);
   void PlaceTensor(int tensor);
-  int AddCopy(int tensor, DeviceId dst, const CopyOrder& order);
+  int Bring(int tensor, DeviceId dst, CopyOrder order);
+  int AddCopy(int tensor, int from, DeviceId dst, const CopyOrder& order);
   void SetPosition(int copy);
   void Rank();
 

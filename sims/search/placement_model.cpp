@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/schedule/dispatch.h"
+#include "core/machine/device_queues.h"
+#include "core/time/queue_servers.h"
 
 namespace lanescope::sims {
 
@@ -18,36 +19,18 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const Delays& delays)
   for (const auto& from : delays.handoff_ns) {
     for (const int64_t ns : from) any_handoff_ |= ns > 0;
   }
-  const auto add_queue = [&](DeviceId device, QueueClass kind) {
-    const DeviceSpec& spec = machine.device(device);
-    QueueSpec queue_spec{.in_order = spec.in_order,
-                         .kind = kind,
-                         .gap = delays.gap(spec.kind, kind),
-                         .wake = delays.wake(spec.kind, kind)};
-    if (spec.in_order) queue_spec.issue = delays.issue(spec.kind);
-    if (kind == QueueClass::kCompute && !spec.in_order) queue_spec.servers = LaunchWorkers(spec);
-    any_in_order_ |= spec.in_order;
-    queues_.push_back(queue_spec);
-    return static_cast<int>(queues_.size()) - 1;
-  };
-  for (const DeviceId d : machine.devices.ids()) add_queue(d, QueueClass::kCompute);
-  IdVector<DeviceId, int> in(machine.devices.size(), -1), out(in);
-  for (const DeviceId d : machine.devices.ids()) {
-    if (!machine.device(d).is_gpu()) continue;
-    in[d] = add_queue(d, QueueClass::kCopy);
-    out[d] = machine.device(d).copy_engines < 2 ? in[d] : add_queue(d, QueueClass::kCopy);
-  }
+  AddQueues();
   std::vector<double> capacity;
   for (int r = 0; r < machine.num_resources(); ++r) capacity.push_back(machine.ResourceBandwidth(r));
   num_resources_ = machine.num_resources();
   routes_.resize(IndexOf(devices_ * devices_));
   copy_queue_.assign(routes_.size(), -1);
+  stop_before_.assign(routes_.size(), DeviceId());
   for (const DeviceId src : machine.devices.ids()) {
     for (const DeviceId dst : machine.devices.ids()) {
       if (src == dst) continue;
-      copy_queue_[Pair(src, dst)] = machine.device(src).is_gpu()   ? out[src]
-                                    : machine.device(dst).is_gpu() ? in[dst]
-                                                                   : dst.number();
+      copy_queue_[Pair(src, dst)] = number_of_.at(CopyQueueOf(machine, tasks.machine_tasks(), src, dst));
+      stop_before_[Pair(src, dst)] = lanescope::StopBefore(machine, tasks.machine_tasks(), src, dst);
       Route& route = routes_[Pair(src, dst)];
       route.first = static_cast<int>(passed_.size());
       std::vector<int> resources = machine.RouteBetween(src, dst).resources;
@@ -111,13 +94,42 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const Delays& delays)
   FindTails();
 }
 
+// Launches of device d on queue d, then engines, then network ports.
+void PlacementModel::AddQueues() {
+  const Machine& machine = tasks_.machine();
+  const auto add = [&](DeviceId device, QueueKind kind) {
+    const DeviceSpec& spec = machine.device(device);
+    QueueSpec queue{.servers = QueueServers(spec, kind, QueueWorkers(spec, kind)),
+                    .in_order = IsInOrder(spec, kind),
+                    .kind = QueueClassOf(kind, spec)};
+    queue.gap = delays_.gap(spec.kind, queue.kind);
+    queue.wake = delays_.wake(spec.kind, queue.kind);
+    if (queue.in_order) queue.issue = delays_.issue(spec.kind);
+    any_in_order_ |= queue.in_order;
+    number_of_[{device, kind}] = static_cast<int>(queues_.size());
+    queues_.push_back(queue);
+  };
+  for (const DeviceId d : machine.devices.ids()) add(d, QueueKind::kCompute);
+  for (const DeviceId d : machine.devices.ids()) {
+    if (!machine.device(d).is_gpu()) continue;
+    add(d, QueueKind::kCopyIn);
+    if (machine.device(d).copy_engines > 1) add(d, QueueKind::kCopyOut);
+  }
+  if (tasks_.machine_tasks().size() < 2) return;
+  for (const DeviceId host : tasks_.machine_tasks().hosts)
+    add(host, machine.device(host).copy_engines > 1 ? QueueKind::kCopyOut : QueueKind::kCopyIn);
+}
+
+// A copy to a device of another task stops at both hosts.
 void PlacementModel::NumberCopies() {
+  constexpr int kStops = 3;
+  const int most_a_place = tasks_.machine_tasks().size() > 1 ? kStops : 1;
   std::vector<std::vector<int>> of_group(tasks_.groups().size());
   first_copy_.push_back(0);
   for (int t = 0; t < static_cast<int>(tensor_.size()); ++t) {
     const Tensor& tensor = tensor_[IndexOf(t)];
     const auto places = static_cast<int>(uses_[t].size()) + (tensor.fetch >= 0);
-    first_copy_.push_back(first_copy_.back() + std::min(places, devices_ - 1));
+    first_copy_.push_back(first_copy_.back() + std::min(most_a_place * places, devices_ - 1));
     for (const Use& use : uses_[t]) of_group[IndexOf(group_[IndexOf(use.task)])].push_back(t);
     const int home = tensor.producer >= 0 ? group_[IndexOf(tensor.producer)] : tensor.group;
     if (home >= 0) of_group[IndexOf(home)].push_back(t);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "core/base/rows.h"
+#include "core/machine/device_queues.h"
 #include "core/strategies/task_graph.h"
 #include "sims/engine/delays.h"
 
@@ -56,6 +58,7 @@ class PlacementModel {
     double ns_per_byte = 0;
   };
 
+  void AddQueues();
   void NumberCopies();
   void FindTails();
   const Tensor& tensor(int id) const { return tensor_[static_cast<size_t>(id)]; }
@@ -63,7 +66,12 @@ class PlacementModel {
     return launch_ns_[IndexOf(task * devices_) + device.index()];
   }
   size_t Pair(DeviceId src, DeviceId dst) const { return src.index() * IndexOf(devices_) + dst.index(); }
+  DeviceId PlaceOf(const Use& use, DeviceId device) const {
+    return use.on_host ? tasks_.HostOf(device) : device;
+  }
   int CopyQueue(DeviceId src, DeviceId dst) const { return copy_queue_[Pair(src, dst)]; }
+  // Where a copy on the way from one device to another comes from: another memory in between, or the first.
+  DeviceId StopBefore(DeviceId src, DeviceId dst) const { return stop_before_[Pair(src, dst)]; }
   int64_t CopyNs(int tensor, DeviceId src, DeviceId dst) const {
     return copy_ns_[IndexOf(tensor) * IndexOf(devices_ * devices_) + Pair(src, dst)];
   }
@@ -75,10 +83,12 @@ class PlacementModel {
   bool any_handoff_ = false;
   bool any_in_order_ = false;  // queue
   bool memory_can_run_out_ = false;
-  std::vector<QueueSpec> queues_;  // launches of device d on queue d, copies on the others
-  std::vector<int> copy_queue_;    // by (source, destination)
-  std::vector<int64_t> copy_ns_;   // by (tensor, source, destination)
-  std::vector<Route> routes_;      // by (source, destination)
+  std::vector<QueueSpec> queues_;
+  std::map<DeviceQueue, int> number_of_;  // in queues_
+  std::vector<int> copy_queue_;           // by (source, destination)
+  std::vector<DeviceId> stop_before_;     // by (source, destination)
+  std::vector<int64_t> copy_ns_;          // by (tensor, source, destination)
+  std::vector<Route> routes_;             // by (source, destination)
   std::vector<Passed> passed_;
   int num_resources_ = 0;
   std::vector<int64_t> tail_;  // by task: the shortest way from its start to the end, wherever tasks run

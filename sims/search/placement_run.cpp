@@ -202,9 +202,13 @@ void PlacementRun::Arrived(int item, int from_queue) {
   std::push_heap(at_.handoffs.begin(), at_.handoffs.end(), std::greater<>());
 }
 
-void PlacementRun::ArrivedAtCopies(int tensor, int from_queue) {
-  for (int c = layout_.first_copy(tensor); c < layout_.end_copy(tensor); ++c)
-    Arrived(num_tasks_ + c, from_queue);
+void PlacementRun::ArrivedAtCopies(int tensor, int from_queue) { ArrivedAtCopiesOf(tensor, -1, from_queue); }
+
+// Those that are made of the copy `from`.
+void PlacementRun::ArrivedAtCopiesOf(int tensor, int from, int from_queue) {
+  for (int c = layout_.first_copy(tensor); c < layout_.end_copy(tensor); ++c) {
+    if (layout_.copy(c).from == from) Arrived(num_tasks_ + c, from_queue);
+  }
 }
 
 // The bytes of a tensor, or of a copy of it, are free when all have read them.
@@ -239,9 +243,10 @@ void PlacementRun::FinishCopy(int number, int queue) {
   const PlacementLayout::Copy& copy = layout_.copy(number);
   for (int use = copy.first_use; use >= 0; use = layout_.next_use(use))
     Arrived(m_.uses_.items[IndexOf(use)].task, queue);
+  ArrivedAtCopiesOf(copy.tensor, number, queue);
   if (!m_.memory_can_run_out_) return;
   if (copy.readers == 0) at_.held[copy.dst] -= m_.tensor(copy.tensor).bytes;
-  ReadAtHome(copy.tensor);
+  copy.from < 0 ? ReadAtHome(copy.tensor) : ReadCopy(copy.from);
 }
 
 void PlacementRun::Expire(int number) {

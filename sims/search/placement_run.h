@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/base/number_set.h"
+#include "core/time/timer_tree.h"
 #include "sims/search/placement_layout.h"
 #include "sims/search/placement_model.h"
-#include "sims/time/timer_tree.h"
 
 namespace lanescope::sims {
 
@@ -96,6 +96,7 @@ class PlacementRun {
   void Touch(int queue) { touched_[IndexOf(queue / 64)] |= uint64_t{1} << (queue % 64); }
   void Arrived(int item, int from_queue);
   void ArrivedAtCopies(int tensor, int from_queue);
+  void ArrivedAtCopiesOf(int tensor, int from, int from_queue);
   void MakeReady(int item);
   bool Dispatch(int queue, int64_t limit);
   int64_t StartOfCopy(const PlacementLayout::Copy& copy, int64_t start);

@@ -13,12 +13,14 @@ struct CopyOrder {
   int first_reader = -1;  // a task; -1: the copy serves a fetch alone
   int number = 0;         // among the reads of that task; of a fetch, among the fetches
   int priority = 0;       // of the most urgent reader
+  int stops = 0;          // on the way here: copies that it waits for
   int after = -1;         // the last rank of a task that the copy waits for, -1 none
 
   // Whether it comes before another copy for the same position.
   bool IsBefore(const CopyOrder& other) const {
     if (priority != other.priority) return priority > other.priority;
-    return first_reader != other.first_reader ? first_reader < other.first_reader : number < other.number;
+    if (first_reader != other.first_reader) return first_reader < other.first_reader;
+    return number != other.number ? number < other.number : stops < other.stops;
   }
 };
 

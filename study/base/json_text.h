@@ -1,5 +1,5 @@
 // What JSON of ours has in common, for programs that strategies call and for the command line.
-// Internal to study.
+// Internal to study, cli and python.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,5 +1,5 @@
 // A comparison as JSON, with the keys that docs/ lists: for the command line and for other languages.
-// Internal to study.
+// Internal to study, cli and python.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a search finds as JSON, with the keys that docs/ lists. Internal to study.
+// What a search finds as JSON, with the keys that docs/ lists. Internal to study, cli and python.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

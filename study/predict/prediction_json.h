@@ -1,5 +1,5 @@
 // Predictions and sweeps as JSON, with the keys that docs/ lists: for the command line and for other
-// languages. Internal to study.
+// languages. Internal to study, cli and python.
 #pragma once
 
 #include <array>

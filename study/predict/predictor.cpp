@@ -89,12 +89,34 @@ sims::PredictionSettings Predictor::settings() const {
 
 sims::Prediction Predictor::Predict(const Workload& workload, const Schedule& schedule,
                                     const PredictOptions& options) const {
+  const sims::PredictionSettings settings = SettingsOf(options);
+  const sims::CommandEstimates estimates =
+      sims::EstimateCommands(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+  return PredictBy(settings, estimates, workload, schedule);
+}
+
+sims::PredictionSettings Predictor::SettingsOf(const PredictOptions& options) const {
   sims::PredictionSettings settings = this->settings();
   settings.draws = options.draws;
   settings.cancelled = options.cancelled;
+  settings.finds_path = options.finds_path;
   if (options.without != nullptr) settings.effects.Remove(*options.without);
-  sims::Prediction prediction =
-      lanescope::sims::Predict(workload.graph(), workload.info(), schedule, machine_, *costs_, settings);
+  return settings;
+}
+
+sims::CommandEstimates Predictor::Estimate(const Workload& workload, const Schedule& schedule) const {
+  return sims::EstimateCommands(workload.graph(), workload.info(), schedule, machine_, *costs_, settings());
+}
+
+sims::Prediction Predictor::PredictFrom(const sims::CommandEstimates& estimates, const Workload& workload,
+                                        const Schedule& schedule, const PredictOptions& options) const {
+  return PredictBy(SettingsOf(options), estimates, workload, schedule);
+}
+
+sims::Prediction Predictor::PredictBy(const sims::PredictionSettings& settings,
+                                      const sims::CommandEstimates& estimates, const Workload& workload,
+                                      const Schedule& schedule) const {
+  sims::Prediction prediction = sims::Predict(schedule, machine_, estimates, settings);
   if (table() != nullptr) AddInput(workload, machine_, schedule, table()->input, &prediction);
   return prediction;
 }
@@ -103,7 +125,9 @@ std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule&
                                        const std::atomic<bool>* cancelled) const {
   std::vector<int64_t> step_ns;
   for (const sims::EffectKind* effect : sims::AllEffects())
-    step_ns.push_back(Predict(workload, schedule, {0, cancelled, effect}).step_ns);
+    step_ns.push_back(Predict(workload, schedule,
+                              {.draws = 0, .cancelled = cancelled, .without = effect, .finds_path = false})
+                          .step_ns);
   return step_ns;
 }
 

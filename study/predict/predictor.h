@@ -23,6 +23,7 @@ struct PredictOptions {
   int draws = 200;  // of the interval; 0: none, the interval is the value
   const std::atomic<bool>* cancelled = nullptr;
   const sims::EffectKind* without = nullptr;  // an effect that is left out; null: none is
+  bool finds_path = true;                     // the critical path; false: nobody reads it
 };
 
 // A step to sweep; workload and schedule must outlive the sweep.
@@ -60,6 +61,11 @@ class Predictor {
   // `schedule`: of the workload's step, compiled for the machine. Same input, same bits. Throws Cancelled.
   sims::Prediction Predict(const Workload& workload, const Schedule& schedule,
                            const PredictOptions& options = {}) const;
+  // The same in two parts, for several predictions of one schedule. What every command of it costs:
+  sims::CommandEstimates Estimate(const Workload& workload, const Schedule& schedule) const;
+  // and what that comes to. With all effects: `options.without` is for Predict alone.
+  sims::Prediction PredictFrom(const sims::CommandEstimates& estimates, const Workload& workload,
+                               const Schedule& schedule, const PredictOptions& options = {}) const;
   // Step time without each of AllEffects, one at a time (ns). Throws Cancelled.
   std::vector<int64_t> Ablate(const Workload& workload, const Schedule& schedule,
                               const std::atomic<bool>* cancelled = nullptr) const;
@@ -74,6 +80,10 @@ class Predictor {
 
  private:
   Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated);
+  sims::PredictionSettings SettingsOf(const PredictOptions& options) const;
+  sims::Prediction PredictBy(const sims::PredictionSettings& settings,
+                             const sims::CommandEstimates& estimates, const Workload& workload,
+                             const Schedule& schedule) const;
   void SetCosts();
 
   Machine base_machine_;              // where every device has the speed that base_ knows

@@ -22,8 +22,6 @@ TEST(Coordinator, K61_WaitsForAStop) {
   coordinator.Start("stops", [&] { coordinator.RequestStop(); });
   EXPECT_TRUE(coordinator.WaitForStop(60'000));
   EXPECT_TRUE(coordinator.ShouldStop());
-  coordinator.ClearStop();
-  EXPECT_FALSE(coordinator.ShouldStop());
 }
 
 TEST(Coordinator, K63_NamesThreadsThatStillRun) {

@@ -30,7 +30,7 @@ class FolderRules(unittest.TestCase):
         allowed = {"core": "", "exec": "core", "sims": "core", "traces": "core", "profiler": "core traces",
                    "study": "core exec sims traces profiler", "gui": "core traces",
                    "cli": "core exec sims traces profiler study gui"}
-        room = {"core": "core/base", "exec": "exec/device", "sims": "sims/time", "study": "study/base", "traces": "traces/store",
+        room = {"core": "core/base", "exec": "exec/device", "sims": "sims/engine", "study": "study/base", "traces": "traces/store",
                 "gui": "gui/model"}
         for source in libraries:
             for target in libraries:
@@ -45,7 +45,7 @@ class FolderRules(unittest.TestCase):
             self.assertEqual(len(one("gui/document/document.cpp", f'#include "{engine}"')), 1)
 
     def test_the_message_names_file_and_line(self):
-        self.assertRegex(one("sims/time/a.cpp", '#include "exec/run/b.h"')[0], r"^sims/time/a\.cpp:2: .*exec/run/b\.h")
+        self.assertRegex(one("sims/engine/a.cpp", '#include "exec/run/b.h"')[0], r"^sims/engine/a\.cpp:2: .*exec/run/b\.h")
 
     def test_project_headers_are_named_from_the_root(self):
         self.assertEqual(len(one("core/base/a.cpp", '#include "graph.h"')), 1)
@@ -96,8 +96,8 @@ class ThirdPartyRules(unittest.TestCase):
 
 class Namespaces(unittest.TestCase):
     def test_a_folder_declares_its_names_in_its_own_namespace(self):
-        for path, namespace, legal in (("sims/time/a.h", "lanescope::sims", True), ("sims/time/a.h", "lanescope", False),
-                                       ("sims/time/a.h", "lanescope::simsalabim", False), ("core/graph/a.h", "lanescope", True),
+        for path, namespace, legal in (("sims/engine/a.h", "lanescope::sims", True), ("sims/engine/a.h", "lanescope", False),
+                                       ("sims/engine/a.h", "lanescope::simsalabim", False), ("core/graph/a.h", "lanescope", True),
                                        ("exec/loops/a.h", "lanescope::exec::loops", True), ("tests/sims/a.h", "lanescope", False),
                                        ("tests/support/a.h", "lanescope::test", True)):
             found = one(path, f"namespace {namespace} {{")
@@ -142,6 +142,16 @@ class PublicHeaders(unittest.TestCase):
             self.assertEqual(len(violations({"core/graph/a.h": text})), 1, header)
             self.assertEqual(violations({"core/graph/a.h": "// Shapes. Internal to core.\n" + text}), [])
             self.assertEqual(len(violations({"core/graph/a.h": text + "// Internal to core.\n"})), 1, header)
+
+    def test_internal_headers_stay_with_those_that_they_name(self):
+        for said, users in (("Internal to traces.", "traces"), ("Internal to traces, gui and\n// cli.", "traces gui cli"),
+                            ("Internal to traces/read.", "traces/read")):
+            for user in ("traces/read", "traces/report", "gui/model", "cli", "study/base", "tests/gui", "bench"):
+                found = violations({"traces/read/a.h": f"// Rows. {said}\n#pragma once\n",
+                                    f"{user}/b.cpp": '#include "traces/read/a.h"\n'})
+                folders = [user, user.split("/")[0], "tests" if user.startswith("tests") else "", "bench" if user == "bench" else ""]
+                legal = user.startswith(("tests", "bench")) or any(folder in users.split() for folder in folders)
+                self.assertEqual([message for message in found if "internal to" in message] == [], legal, f"{said} {user}: {found}")
 
     def test_public_headers_do_not_reach_private_ones(self):
         private = {"core/graph/inner.h": "// Internal to core.\n#include <nlohmann/json.hpp>\n", "core/graph/ops/op.h": ""}

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/machine/cluster_tasks.h"
 #include "sims/search/placement_evaluator.h"
 #include "tests/sims/placement_world.h"
 
@@ -58,6 +59,18 @@ TEST(PlacementModelTest, EqualsTheSimulatorOfStreams) {
     ExpectEqual(world, priorities, 1);
     world.gaps = Gaps();
     ExpectEqual(world, priorities, 2);
+  }
+}
+
+// Two processes on one computer and one on another, each with GPUs: copies between tasks go through their
+// hosts, any number at once, and leave by the network port.
+TEST(PlacementModelTest, EqualsTheSimulatorOfTasks) {
+  for (const bool priorities : {false, true}) {
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+      ExpectEqual(PlacementWorld(seed, 40, 0,
+                                 MachineOfTasks(VirtualMachine(2, 1), ParseClusterTasks("worker=a:2,b"))),
+                  priorities, seed);
+    }
   }
 }
 
@@ -229,6 +242,17 @@ TEST(PlacementModelTest, GoingOnEqualsBeginningWithWorkers) {
       if (device.is_gpu()) device.kind = DeviceKind::kVirtual;
       device.workers = 3;
     }
+    ExpectSameFromTheBeginning(world, seed, &spared);
+  }
+  EXPECT_GT(spared, 0);
+}
+
+TEST(PlacementModelTest, GoingOnEqualsBeginningOfTasks) {
+  int64_t spared = 0;
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    PlacementWorld world(seed, 60, 2, MachineOfTasks(VirtualMachine(2, 1), ParseClusterTasks("worker=a,b")));
+    for (LinkSpec& link : world.machine.links) link.bandwidth = 4e6;
+    for (const DeviceId gpu : world.machine.Gpus()) world.machine.devices[gpu].memory_bytes = 64 * 30;
     ExpectSameFromTheBeginning(world, seed, &spared);
   }
   EXPECT_GT(spared, 0);

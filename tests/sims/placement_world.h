@@ -18,9 +18,11 @@ namespace lanescope::sims {
 // whatever its size.
 struct PlacementWorld {
   PlacementWorld(unsigned seed, int ops, int variables, int gpus = 2)
+      : PlacementWorld(seed, ops, variables, VirtualMachine(gpus, 1)) {}
+  PlacementWorld(unsigned seed, int ops, int variables, Machine on)
       : random(test::MakeRandomGraph(seed, ops, variables)),
         step(test::RequestFor(random.graph, random.fetches, random.targets)),
-        machine(VirtualMachine(gpus, 1)) {
+        machine(std::move(on)) {
     std::mt19937 rng(seed);
     for (const NodeId id : random.graph.node_ids()) {
       const auto ns = static_cast<int64_t>(1000 + rng() % 99'000);
@@ -31,7 +33,7 @@ struct PlacementWorld {
       link.latency_ns = 20'000;
     }
     for (DeviceSpec& device : machine.devices) device.kind = DeviceKind::kModelled;
-    machine.devices[machine.host()].kind = DeviceKind::kHost;
+    for (const DeviceId host : TasksOf(machine).hosts) machine.devices[host].kind = DeviceKind::kHost;
     info = InferGraph(random.graph, {});
   }
 

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "core/base/statistics.h"
+#include "core/time/intervals.h"
 #include "tests/traces/sample_run.h"
-#include "traces/read/intervals.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/copy_class.h"
 

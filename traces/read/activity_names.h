@@ -1,5 +1,5 @@
 // What activities are called that have no name of their own: copies, memory sets, whole CUDA graphs.
-// Internal to traces.
+// Internal to traces and gui.
 #pragma once
 
 #include <algorithm>

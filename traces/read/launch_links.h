@@ -1,5 +1,5 @@
 // From an activity to the API call that launched it, and from there to the NVTX range around that call.
-// Internal to traces.
+// Internal to traces and gui.
 #pragma once
 
 #include <cstdint>

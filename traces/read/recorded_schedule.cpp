@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/schedule/dispatch.h"
+#include "core/graph/work_pieces.h"
 
 namespace lanescope::traces {
 namespace {

@@ -1,5 +1,5 @@
 // What a run that was read from SQLite says beside its activities, as tables of a RunView.
-// Internal to traces.
+// Internal to traces and gui.
 #pragma once
 
 #include <map>

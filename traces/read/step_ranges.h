@@ -1,4 +1,4 @@
-// Steps of a trace that records none: NVTX ranges that look like steps. Internal to traces.
+// Steps of a trace that records none: NVTX ranges that look like steps. Internal to traces and gui.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Changes to a trace's tasks. Internal to traces.
+// Changes to a trace's tasks. Internal to traces and gui.
 #pragma once
 
 #include <cstdint>

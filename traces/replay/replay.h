@@ -1,4 +1,4 @@
-// When the tasks of a trace run, each as soon as what holds it up allows. Internal to traces.
+// When the tasks of a trace run, each as soon as what holds it up allows. Internal to traces and gui.
 #pragma once
 
 #include <cstdint>

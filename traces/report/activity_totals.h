@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "traces/read/intervals.h"
+#include "core/time/intervals.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/copy_class.h"
 #include "traces/store/sqlite.h"

@@ -5,7 +5,7 @@
 #include <map>
 #include <span>
 
-#include "traces/read/intervals.h"
+#include "core/time/intervals.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 

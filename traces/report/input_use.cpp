@@ -7,6 +7,7 @@
 #include "core/base/printable.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
+#include "core/time/intervals.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/device_usage.h"
 

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "core/record/input_record.h"
-#include "traces/read/intervals.h"
+
+namespace lanescope {
+struct Interval;
+}
 
 namespace lanescope::traces {
 

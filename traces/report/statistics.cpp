@@ -5,7 +5,7 @@
 #include <set>
 
 #include "core/base/statistics.h"
-#include "traces/read/intervals.h"
+#include "core/time/intervals.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/saturating.h"
 

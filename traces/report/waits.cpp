@@ -7,8 +7,8 @@
 
 #include "core/base/units.h"
 #include "core/runs/run_view.h"
+#include "core/time/intervals.h"
 #include "traces/read/collectives.h"
-#include "traces/read/intervals.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/stream_waits.h"
 #include "traces/store/saturating.h"

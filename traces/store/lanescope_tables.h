@@ -1,4 +1,4 @@
-// What the activity tables cannot say: runs, nodes, placement, schedules, memory, input. Internal to traces.
+// What the activity tables cannot say: runs, nodes, placement, schedules, memory, input. Internal to traces and gui.
 #pragma once
 
 #include "traces/store/nsys_tables.h"

@@ -246,11 +246,6 @@ void Statement::BindInteger(int parameter, int64_t value) {
   if (result != SQLITE_OK) database_->Fail(result, "access");
 }
 
-void Statement::BindReal(int parameter, double value) {
-  const int result = sqlite3_bind_double(handle(), parameter, value);
-  if (result != SQLITE_OK) database_->Fail(result, "access");
-}
-
 void Statement::BindText(int parameter, std::string_view value) {
   const int result = sqlite3_bind_text64(handle(), parameter, value.data() == nullptr ? "" : value.data(),
                                          value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);

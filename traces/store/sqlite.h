@@ -76,7 +76,6 @@ class Statement {
   sqlite3_stmt* handle() const { return handle_.get(); }
   // Parameters count from 1.
   void BindInteger(int parameter, int64_t value);
-  void BindReal(int parameter, double value);
   void BindText(int parameter, std::string_view value);  // copied
   void BindNull(int parameter);
   // True: a row is there. False: done, and the statement is ready to run again.

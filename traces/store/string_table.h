@@ -1,5 +1,5 @@
 // Texts of a trace, each stored once in StringIds. Private to traces/; owned by the writing thread.
-// Internal to traces.
+// Internal to traces and gui.
 #pragma once
 
 #include <string>

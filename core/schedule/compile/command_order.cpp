@@ -8,8 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/collective/joint_launch.h"
+#include "core/graph/work_pieces.h"
 #include "core/schedule/compile/draft.h"
-#include "core/schedule/dispatch.h"
 
 namespace lanescope::compile {
 namespace {
@@ -129,43 +129,27 @@ class QueueMaker {
 
   QueueId For(const Command& command) {
     const DeviceId dst = draft_.DeviceOf(command);
-    if (command.kind == CommandKind::kLaunch) return Find(dst, QueueKind::kCompute);
+    if (command.kind == CommandKind::kLaunch) return Find({dst, QueueKind::kCompute});
     const DeviceId src = draft_.value(draft_.Inputs(command)[0]).device;
-    if (src == dst) return Find(dst, QueueKind::kCompute);
-    // Between tasks: what leaves a host goes through its network port.
-    if (!draft_.tasks.SameTask(src, dst)) return Find(draft_.tasks.host_of[src], QueueKind::kCopyOut);
-    // Out of a GPU: the source's engine drives it, as CUDA does for peer copies; into a GPU from the host:
-    // the destination's.
-    if (draft_.machine.device(src).is_gpu()) return Find(src, QueueKind::kCopyOut);
-    return Find(dst, draft_.machine.device(dst).is_gpu() ? QueueKind::kCopyIn : QueueKind::kCompute);
+    return Find(CopyQueueOf(draft_.machine, draft_.tasks, src, dst));
   }
 
  private:
   static constexpr size_t kKinds = 3;
-  // That a host has under way to other tasks: they share its links, and none waits behind one whose receiver
-  // is not ready.
-  static constexpr int kMessagesAtOnce = 4;
 
-  QueueId Find(DeviceId device, QueueKind kind) {
-    const DeviceSpec& spec = draft_.machine.device(device);
-    if (kind == QueueKind::kCopyOut && spec.copy_engines < 2) kind = QueueKind::kCopyIn;
-    QueueId& queue = queues_[device.index() * kKinds + static_cast<size_t>(kind)];
+  QueueId Find(const DeviceQueue& of) {
+    QueueId& queue = queues_[of.device.index() * kKinds + static_cast<size_t>(of.kind)];
     if (!queue.exists()) {
-      const bool network = kind != QueueKind::kCompute && !spec.is_gpu();
-      const bool in_order = spec.in_order && !network;
-      const int workers = network                                    ? kMessagesAtOnce
-                          : kind == QueueKind::kCompute && !in_order ? LaunchWorkers(spec)
-                                                                     : 1;
-      queue = draft_.queues.Add(
-          {device, kind, in_order, fmt::format("{} {}", spec.local_name(), RoleOf(spec, kind)), workers});
+      const DeviceSpec& spec = draft_.machine.device(of.device);
+      queue = draft_.queues.Add({of.device, of.kind, IsInOrder(spec, of.kind),
+                                 fmt::format("{} {}", spec.local_name(), RoleOf(spec, of.kind)),
+                                 QueueWorkers(spec, of.kind)});
     }
     return queue;
   }
 
-  static const char* RoleOf(const DeviceSpec& spec, QueueKind kind) {
-    if (kind == QueueKind::kCompute) return "compute";
-    if (spec.copy_engines < 2) return "copy";
-    return kind == QueueKind::kCopyIn ? "copy-in" : "copy-out";
+  static std::string_view RoleOf(const DeviceSpec& spec, QueueKind kind) {
+    return kind != QueueKind::kCompute && spec.copy_engines < 2 ? "copy" : QueueKindName(kind);
   }
 
   Draft& draft_;

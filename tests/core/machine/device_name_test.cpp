@@ -142,7 +142,7 @@ TEST(DeviceNameTest, A51_PatternsMatchDevices) {
 
 TEST(DeviceNameTest, A55_A57_A59_A61_A63_Specifications) {
   const auto is = [](std::string_view less, std::string_view more) {
-    return IsSpecification(Parsed(less), Parsed(more));
+    return Matches(Parsed(less), Parsed(more));
   };
   EXPECT_TRUE(is("/job:*", "/replica:1"));
   EXPECT_TRUE(is("/job:work/replica:1/gpu:*", "/job:work/replica:1/task:2/gpu:1"));

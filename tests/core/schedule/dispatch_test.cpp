@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/graph/work_pieces.h"
+
 namespace lanescope {
 namespace {
 

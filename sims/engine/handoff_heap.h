@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/schedule/schedule.h"
-#include "sims/time/ticks.h"
+#include "core/time/ticks.h"
 
 namespace lanescope::sims {
 

@@ -1,4 +1,4 @@
-#include "sims/time/link_sharing.h"
+#include "core/time/fair_share.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace lanescope::sims {
+namespace lanescope {
 namespace {
 
 constexpr double kUnlimited = 1e9;
@@ -60,9 +60,9 @@ std::vector<double> PlainMaxMin(const std::vector<double>& capacity, const std::
   return rate;
 }
 
-TEST(LinkSharing, OneFlowRunsAtItsNarrowestResource) {
+TEST(FairShare, OneFlowRunsAtItsNarrowestResource) {
   // x <= 4, x <= 2  =>  x = 2; 100 bytes take 50 ticks.
-  LinkSharing sharing({4, 2}, 1, 2);
+  FairShare sharing({4, 2}, 1, 2);
   const std::vector<int> route = {0, 1};
   sharing.Start(0, 10, route, 100, kUnlimited);
   sharing.Solve(10);
@@ -70,9 +70,9 @@ TEST(LinkSharing, OneFlowRunsAtItsNarrowestResource) {
   EXPECT_EQ(sharing.finish(0), 60);
 }
 
-TEST(LinkSharing, EqualFlowsShareEqually) {
+TEST(FairShare, EqualFlowsShareEqually) {
   // x + y + z <= 3, all alike  =>  x = y = z = 1.
-  LinkSharing sharing({3}, 3, 1);
+  FairShare sharing({3}, 3, 1);
   const std::vector<int> route = {0};
   for (int slot = 0; slot < 3; ++slot) sharing.Start(slot, 0, route, 10 * (slot + 1), kUnlimited);
   sharing.Solve(0);
@@ -85,9 +85,9 @@ TEST(LinkSharing, EqualFlowsShareEqually) {
   EXPECT_EQ(sharing.finish(1), 17);
 }
 
-TEST(LinkSharing, UnusedShareGoesToOthers) {
+TEST(FairShare, UnusedShareGoesToOthers) {
   // x + y <= 10 on A; x <= 2 on B  =>  x = 2, y = 8.
-  LinkSharing sharing({10, 2}, 2, 2);
+  FairShare sharing({10, 2}, 2, 2);
   const std::vector<int> both = {0, 1}, first = {0};
   sharing.Start(0, 0, both, 100, kUnlimited);
   sharing.Start(1, 0, first, 100, kUnlimited);
@@ -96,9 +96,9 @@ TEST(LinkSharing, UnusedShareGoesToOthers) {
   EXPECT_DOUBLE_EQ(sharing.rate(1), 8);
 }
 
-TEST(LinkSharing, AParkingLotGivesTheLongFlowItsFairShareOfEachLink) {
+TEST(FairShare, AParkingLotGivesTheLongFlowItsFairShareOfEachLink) {
   // l + a <= 1, l + b <= 1, l + c <= 1, max-min  =>  all 1/2.
-  LinkSharing sharing({1, 1, 1}, 4, 3);
+  FairShare sharing({1, 1, 1}, 4, 3);
   const std::vector<int> all = {0, 1, 2}, one = {0}, two = {1}, three = {2};
   sharing.Start(0, 0, all, 100, kUnlimited);
   sharing.Start(1, 0, one, 100, kUnlimited);
@@ -108,9 +108,9 @@ TEST(LinkSharing, AParkingLotGivesTheLongFlowItsFairShareOfEachLink) {
   for (int slot = 0; slot < 4; ++slot) EXPECT_DOUBLE_EQ(sharing.rate(slot), 0.5);
 }
 
-TEST(LinkSharing, ALimitLeavesTheRestToOthersAndASlowdownDoesNot) {
+TEST(FairShare, ALimitLeavesTheRestToOthersAndASlowdownDoesNot) {
   // x + y <= 4, x <= 1  =>  x = 1, y = 3. Slowed by 2, x moves at 1/2 and y stays at 3.
-  LinkSharing sharing({4}, 2, 1);
+  FairShare sharing({4}, 2, 1);
   const std::vector<int> route = {0};
   sharing.Start(0, 0, route, 100, 1);
   sharing.Start(1, 0, route, 100, kUnlimited);
@@ -124,8 +124,8 @@ TEST(LinkSharing, ALimitLeavesTheRestToOthersAndASlowdownDoesNot) {
   EXPECT_EQ(sharing.finish(0), 200);
 }
 
-TEST(LinkSharing, OnlyTheTouchedComponentIsRetimed) {
-  LinkSharing sharing({1, 1}, 4, 1);
+TEST(FairShare, OnlyTheTouchedComponentIsRetimed) {
+  FairShare sharing({1, 1}, 4, 1);
   const std::vector<int> left = {0}, right = {1};
   sharing.Start(0, 0, left, 100, kUnlimited);
   sharing.Start(1, 0, right, 100, kUnlimited);
@@ -137,14 +137,14 @@ TEST(LinkSharing, OnlyTheTouchedComponentIsRetimed) {
 }
 
 // Random starts, ends and slowdowns: after each change the incremental rates equal those of the definition.
-TEST(LinkSharing, EqualsTheDefinitionUnderRandomChanges) {
+TEST(FairShare, EqualsTheDefinitionUnderRandomChanges) {
   std::mt19937 random(11);
   for (int trial = 0; trial < 60; ++trial) {
     const int resources = 1 + static_cast<int>(random() % 12);
     const int slots = 1 + static_cast<int>(random() % 14);
     std::vector<double> capacity;
     for (int r = 0; r < resources; ++r) capacity.push_back(1 + static_cast<double>(random() % 1000) / 7);
-    LinkSharing sharing(capacity, slots, resources);
+    FairShare sharing(capacity, slots, resources);
     std::vector<PlainFlow> flows(static_cast<size_t>(slots));
     std::vector<bool> active(static_cast<size_t>(slots), false);
     for (int change = 0; change < 80; ++change) {
@@ -180,4 +180,4 @@ TEST(LinkSharing, EqualsTheDefinitionUnderRandomChanges) {
 }
 
 }  // namespace
-}  // namespace lanescope::sims
+}  // namespace lanescope

@@ -1,11 +1,12 @@
-// Unions of time intervals: how long a device was busy, how much of the copies was hidden.
+// Intervals of time: their union, and what of one list lies within or without another. How long a device was
+// busy, how much of the copies was hidden, when input threads had the cores to themselves.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace lanescope::traces {
+namespace lanescope {
 
 struct Interval {
   int64_t start = 0;
@@ -38,12 +39,18 @@ class IntervalSet {
   bool sorted_ = true;
 };
 
+// Of any intervals the sorted, disjoint ones that cover the same time.
+std::vector<Interval> UnionOf(std::vector<Interval> intervals);
+
 // Of sorted, disjoint intervals.
 int64_t TotalLength(std::span<const Interval> intervals);
 int64_t IntersectionLength(std::span<const Interval> a, std::span<const Interval> b);
 std::vector<Interval> UnionOf(std::span<const Interval> a, std::span<const Interval> b);
-// The parts of `a` inside windows, which are sorted and disjoint; for each window takes O(log n) beside what
-// it returns.
+// The parts of `a` inside windows; for each window takes O(log n) beside what it returns.
 std::vector<Interval> ClipTo(std::span<const Interval> a, std::span<const Interval> windows);
+// The parts of `from` outside `taken`.
+std::vector<Interval> Without(std::span<const Interval> from, std::span<const Interval> taken);
+// Ends belong to an interval.
+bool Contains(std::span<const Interval> intervals, int64_t time);
 
-}  // namespace lanescope::traces
+}  // namespace lanescope

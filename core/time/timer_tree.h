@@ -1,13 +1,13 @@
-// One timer per server and the earliest of them at hand. Internal to sims.
+// One timer per server and the earliest of them at hand. Internal to core and sims.
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <vector>
 
-#include "sims/time/ticks.h"
+#include "core/time/ticks.h"
 
-namespace lanescope::sims {
+namespace lanescope {
 
 // A tournament over a fixed number of timers: Set costs log2(n) comparisons without a branch that depends on
 // the data, Earliest is a read. Nodes hold times and not only winners, so that the loads on the way up do not
@@ -70,4 +70,4 @@ class TimerTree {
   std::vector<int> changed_;
 };
 
-}  // namespace lanescope::sims
+}  // namespace lanescope

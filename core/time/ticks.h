@@ -1,11 +1,11 @@
 // The simulator's clock. Virtual time is an integer count of 1/1024 ns: launches last whole ns and stay
 // exact, and the end of a copy on a shared link, which falls anywhere, is rounded by half a picosecond
-// instead of half a nanosecond, so that chains of copies do not drift. Internal to sims.
+// instead of half a nanosecond, so that chains of copies do not drift. Internal to core and sims.
 #pragma once
 
 #include <cstdint>
 
-namespace lanescope::sims {
+namespace lanescope {
 
 using Ticks = int64_t;
 inline constexpr int kTickBits = 10;
@@ -19,4 +19,4 @@ inline Ticks TicksOf(int64_t ns) { return ns << kTickBits; }
 // Rounded to the nearest ns.
 inline int64_t NsOf(Ticks ticks) { return (ticks + (Ticks{1} << (kTickBits - 1))) >> kTickBits; }
 
-}  // namespace lanescope::sims
+}  // namespace lanescope

@@ -1,8 +1,10 @@
-#include "traces/read/intervals.h"
+#include "core/time/intervals.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
-namespace lanescope::traces {
+namespace lanescope {
 namespace {
 
 bool StartsBefore(const Interval& a, const Interval& b) { return a.start < b.start; }
@@ -28,11 +30,8 @@ void IntervalSet::Merge(IntervalSet* more) {
 }
 
 std::span<const Interval> IntervalSet::Union() {
-  if (!sorted_) {
-    std::sort(intervals_.begin(), intervals_.end(), StartsBefore);
-    Coalesce(&intervals_);
-    sorted_ = true;
-  }
+  if (!sorted_) intervals_ = UnionOf(std::move(intervals_));
+  sorted_ = true;
   return intervals_;
 }
 
@@ -55,6 +54,12 @@ int64_t IntersectionLength(std::span<const Interval> a, std::span<const Interval
   return total;
 }
 
+std::vector<Interval> UnionOf(std::vector<Interval> intervals) {
+  std::sort(intervals.begin(), intervals.end(), StartsBefore);
+  Coalesce(&intervals);
+  return intervals;
+}
+
 std::vector<Interval> UnionOf(std::span<const Interval> a, std::span<const Interval> b) {
   std::vector<Interval> merged(a.size() + b.size());
   std::merge(a.begin(), a.end(), b.begin(), b.end(), merged.begin(), StartsBefore);
@@ -66,7 +71,7 @@ std::vector<Interval> ClipTo(std::span<const Interval> a, std::span<const Interv
   std::vector<Interval> inside;
   for (const Interval& window : windows) {
     auto next = std::lower_bound(a.begin(), a.end(), window.start,
-                                 [](const Interval& interval, int64_t time) { return interval.end < time; });
+                                 [](const Interval& interval, int64_t time) { return interval.end <= time; });
     for (; next != a.end() && next->start < window.end; ++next) {
       inside.push_back({std::max(next->start, window.start), std::min(next->end, window.end)});
     }
@@ -74,4 +79,24 @@ std::vector<Interval> ClipTo(std::span<const Interval> a, std::span<const Interv
   return inside;
 }
 
-}  // namespace lanescope::traces
+std::vector<Interval> Without(std::span<const Interval> from, std::span<const Interval> taken) {
+  std::vector<Interval> left;
+  size_t next = 0;
+  for (const Interval& interval : from) {
+    int64_t start = interval.start;
+    while (next < taken.size() && taken[next].end <= start) ++next;
+    for (size_t i = next; i < taken.size() && taken[i].start < interval.end; ++i) {
+      if (taken[i].start > start) left.push_back({start, taken[i].start});
+      start = std::max(start, taken[i].end);
+    }
+    if (start < interval.end) left.push_back({start, interval.end});
+  }
+  return left;
+}
+
+bool Contains(std::span<const Interval> intervals, int64_t time) {
+  const auto after = std::ranges::upper_bound(intervals, time, {}, &Interval::start);
+  return after != intervals.begin() && time <= std::prev(after)->end;
+}
+
+}  // namespace lanescope

@@ -1,11 +1,11 @@
-#include "sims/time/timer_tree.h"
+#include "core/time/timer_tree.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-namespace lanescope::sims {
+namespace lanescope {
 namespace {
 
 // The earliest timer is the first minimum of the array of times, whatever was set before.
@@ -32,4 +32,4 @@ TEST(TimerTree, EqualsASearchThroughAllTimers) {
 }
 
 }  // namespace
-}  // namespace lanescope::sims
+}  // namespace lanescope

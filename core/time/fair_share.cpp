@@ -1,4 +1,4 @@
-#include "sims/time/link_sharing.h"
+#include "core/time/fair_share.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,9 +7,9 @@
 
 #include "core/base/error.h"
 
-namespace lanescope::sims {
+namespace lanescope {
 
-LinkSharing::LinkSharing(std::vector<double> capacities, int num_slots, int max_hops)
+FairShare::FairShare(std::vector<double> capacities, int num_slots, int max_hops)
     : flows_(static_cast<size_t>(num_slots)),
       resources_(capacities.size()),
       positions_(static_cast<size_t>(num_slots) * static_cast<size_t>(max_hops)),
@@ -20,14 +20,14 @@ LinkSharing::LinkSharing(std::vector<double> capacities, int num_slots, int max_
   }
 }
 
-void LinkSharing::MarkDirty(int number) {
+void FairShare::MarkDirty(int number) {
   Resource& changed = resource(number);
   if (changed.dirty) return;
   changed.dirty = true;
   dirty_resources_.push_back(number);
 }
 
-void LinkSharing::Start(int slot, Ticks now, std::span<const int> route, double bytes, double limit) {
+void FairShare::Start(int slot, Ticks now, std::span<const int> route, double bytes, double limit) {
   Flow& started = flow(slot);
   LANESCOPE_CHECK(!started.active && limit > 0 && static_cast<int>(route.size()) <= max_hops_);
   started = {.remaining = bytes,
@@ -52,7 +52,7 @@ void LinkSharing::Start(int slot, Ticks now, std::span<const int> route, double 
   dirty_slots_.push_back(slot);
 }
 
-void LinkSharing::End(int slot) {
+void FairShare::End(int slot) {
   Flow& ended = flow(slot);
   LANESCOPE_CHECK(ended.active);
   ended.active = false;
@@ -69,20 +69,20 @@ void LinkSharing::End(int slot) {
   }
 }
 
-void LinkSharing::SetSlowdown(int slot, double slowdown) {
+void FairShare::SetSlowdown(int slot, double slowdown) {
   Flow& slowed = flow(slot);
   if (slowed.slowdown == slowdown) return;
   slowed.slowdown = slowdown;
   slowed_slots_.push_back(slot);
 }
 
-void LinkSharing::AddMembers(const Resource& of) {
+void FairShare::AddMembers(const Resource& of) {
   if (component_.size() == num_active_) return;
   for (const Member& member : of.members) AddSlot(member.slot);
 }
 
 // One flow alone is bound by the resource already.
-bool LinkSharing::CanBind(const Resource& resource) {
+bool FairShare::CanBind(const Resource& resource) {
   if (resource.members.size() < 2) return false;
   double demand = 0;
   for (const Member& member : resource.members) {
@@ -94,7 +94,7 @@ bool LinkSharing::CanBind(const Resource& resource) {
 
 // The flows whose rate may change: new ones, those on changed resources that bind or did, and whatever shares
 // a binding resource with them.
-void LinkSharing::CollectComponent() {
+void FairShare::CollectComponent() {
   component_.clear();
   binding_.clear();
   ++stamp_;
@@ -120,7 +120,7 @@ void LinkSharing::CollectComponent() {
   resources_.size() <= kMostBits ? ReachByBits(reached) : Reach();
 }
 
-void LinkSharing::Reach() {
+void FairShare::Reach() {
   for (size_t i = 0; i < component_.size() && binding_.size() < num_binding_; ++i) {
     const Flow& passing = flow(component_[i]);
     for (int hop = 0; hop < passing.hops; ++hop) {
@@ -134,7 +134,7 @@ void LinkSharing::Reach() {
 }
 
 // The same for few resources, in the same order: routes are ascending.
-void LinkSharing::ReachByBits(uint64_t reached) {
+void FairShare::ReachByBits(uint64_t reached) {
   for (size_t i = 0; i < component_.size() && binding_.size() < num_binding_; ++i) {
     for (uint64_t left = flow(component_[i]).links & all_binding_ & ~reached; left != 0; left &= left - 1) {
       const int number = std::countr_zero(left);
@@ -145,7 +145,7 @@ void LinkSharing::ReachByBits(uint64_t reached) {
   }
 }
 
-void LinkSharing::Fix(Flow* fixed, double rate) {
+void FairShare::Fix(Flow* fixed, double rate) {
   fixed->fair = rate;
   fixed->fixed = true;
   for (int hop = 0; hop < fixed->hops; ++hop) {
@@ -156,7 +156,7 @@ void LinkSharing::Fix(Flow* fixed, double rate) {
 }
 
 // The smallest share among the resources that bind, and whose it is; -1 when all their flows have a rate.
-int LinkSharing::Tightest(double* level) {
+int FairShare::Tightest(double* level) {
   int tightest = -1;
   *level = std::numeric_limits<double>::infinity();
   for (const int number : binding_) {
@@ -171,7 +171,7 @@ int LinkSharing::Tightest(double* level) {
 }
 
 // Flows whose own bound is not above the level stop there; false: there is none.
-bool LinkSharing::FixAtBounds(double level) {
+bool FairShare::FixAtBounds(double level) {
   size_t kept = 0;
   bool any = false;
   for (const int slot : unfixed_) {
@@ -191,7 +191,7 @@ bool LinkSharing::FixAtBounds(double level) {
 // Progressive filling. In each round the water level is the smallest share among the resources that bind.
 // Flows whose own bound lies below it stop there; if there are none, the flows of the tightest resource
 // stop at the level. Levels never fall, which keeps rounding from producing a rate of zero.
-void LinkSharing::Fill() {
+void FairShare::Fill() {
   if (binding_.empty()) {
     for (const int slot : component_) flow(slot).fair = flow(slot).bound;
     return;
@@ -222,7 +222,7 @@ void LinkSharing::Fill() {
   }
 }
 
-void LinkSharing::Retime(int slot, Ticks now) {
+void FairShare::Retime(int slot, Ticks now) {
   Flow& timed = flow(slot);
   const double rate = timed.slowdown == 1 ? timed.fair : timed.fair / timed.slowdown;
   if (rate == timed.rate && !timed.fresh) return;
@@ -235,7 +235,7 @@ void LinkSharing::Retime(int slot, Ticks now) {
   changed_.push_back(slot);
 }
 
-std::span<const int> LinkSharing::Solve(Ticks now) {
+std::span<const int> FairShare::Solve(Ticks now) {
   changed_.clear();
   CollectComponent();
   Fill();
@@ -247,4 +247,4 @@ std::span<const int> LinkSharing::Solve(Ticks now) {
   return changed_;
 }
 
-}  // namespace lanescope::sims
+}  // namespace lanescope

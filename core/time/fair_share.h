@@ -1,13 +1,13 @@
-// How concurrent copies share links and buses: max-min fairness. Internal to sims.
+// How concurrent copies share links and buses: max-min fairness. Internal to core and sims.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "sims/time/ticks.h"
+#include "core/time/ticks.h"
 
-namespace lanescope::sims {
+namespace lanescope {
 
 // Flows over resources of fixed capacity. The rates are the max-min fair ones: no flow's rate can rise
 // without lowering that of a flow that is not faster. They are found by progressive filling: all rates rise
@@ -20,10 +20,10 @@ namespace lanescope::sims {
 // Flows are named by slots 0..num_slots-1 chosen by the caller, one flow at a time in each. Changes are
 // collected until Solve, so that all changes of one instant cost one solution. Deterministic: the same
 // calls give the same bits. Owned and used by one thread.
-class LinkSharing {
+class FairShare {
  public:
   // `capacities` in bytes per tick, each positive. A route has at most `max_hops` resources.
-  LinkSharing(std::vector<double> capacities, int num_slots, int max_hops);
+  FairShare(std::vector<double> capacities, int num_slots, int max_hops);
 
   // A flow of `bytes` over the distinct resources of `route` (which must outlive the flow), never faster than
   // `limit` bytes per tick. An empty route runs at the limit.
@@ -116,4 +116,4 @@ class LinkSharing {
   std::vector<int> changed_;
 };
 
-}  // namespace lanescope::sims
+}  // namespace lanescope
