@@ -69,6 +69,14 @@ std::string_view CommandKindName(CommandKind kind);  // "launch", "copy", "recor
 // Launches and copies take time and publish events; Record and Wait only order what stands beside them.
 constexpr bool IsWork(CommandKind kind) { return kind == CommandKind::kLaunch || kind == CommandKind::kCopy; }
 
+// How a device with streams takes a command (core/schedule/stream_issue.h).
+enum class StreamIssue : uint8_t {
+  kRecordable,  // may be recorded with others, and issued with them at once
+  kSingle,      // by itself: what it does is not the same in every step
+  kSettled,     // by itself, once its stream is empty: the host reads or writes its operands
+  kNothing,     // orders others; nothing runs, and no event says when
+};
+
 struct Command {
   CommandKind kind = CommandKind::kLaunch;
   QueueId queue{0};
@@ -103,6 +111,7 @@ struct Schedule {
   // By command: the commands that wait for it. Order inside an in-order queue is not listed.
   Rows<CommandId, CommandId> successors;
   IdVector<CommandId, int> num_predecessors;
+  IdVector<CommandId, StreamIssue> issue;  // empty: no queue is a stream
 
   std::vector<ValueId> feeds;    // in the order of CompileRequest::feeds
   std::vector<ValueId> fetches;  // in host memory, in the order of CompileRequest::fetches

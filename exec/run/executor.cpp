@@ -326,6 +326,8 @@ void Executor::RunNow(CommandId number, EventRing* ring) {
   // Between host queues the dependencies say it all.
   if (event_command && loaded_->program() == nullptr) return;
   try {
+    // Waiting for streams is no part of what the command takes.
+    loaded_->AwaitStreams(number);
     if (ring == nullptr) {
       loaded_->RunCommand(number, &pacer_, cancelled_);
       return;

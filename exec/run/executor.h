@@ -1,5 +1,5 @@
 // Runs loaded schedules in real time: a driver thread for every worker of every issue queue
-// (exec/stream/issue_plan.h).
+// (core/schedule/issue_plan.h).
 #pragma once
 
 #include <atomic>

@@ -104,8 +104,18 @@ int64_t LoadedSchedule::RunCommand(CommandId number, Pacer* pacer, const std::at
     return program_->IsOnHost(number) ? 0 : kNotTimed;
   }
   try {
-    if (program_ != nullptr) program_->Await(number);
     return RunOnHost(number, pacer, cancelled);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} [{}]", error.message(), Describe(number)));
+  }
+}
+
+void LoadedSchedule::AwaitStreams(CommandId number) {
+  if (program_ == nullptr) return;
+  if (program_->IsOnHost(number)) return program_->Settle(number);
+  if (program_->IsStreamCommand(number)) return;
+  try {
+    program_->Await(number);
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{} [{}]", error.message(), Describe(number)));
   }

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/schedule/issue_plan.h"
 #include "core/schedule/schedule.h"
 #include "exec/run/command_roles.h"
 #include "exec/run/loaded_command.h"
 #include "exec/run/message_progress.h"
 #include "exec/run/schedule_loader.h"
 #include "exec/run/step_operands.h"
-#include "exec/stream/issue_plan.h"
 #include "exec/stream/stream_program.h"
 
 namespace lanescope::exec {
@@ -72,6 +72,9 @@ class LoadedSchedule : private CommandRunner {
   // what was called did no work by itself. Throws what the kernel throws, with the node named.
   static constexpr int64_t kNotTimed = -1;
   int64_t RunCommand(CommandId command, class Pacer* pacer, const std::atomic<bool>& cancelled);
+  // Before it, of what the host runs: returns when the streams that it waits for are through. Throws what these
+  // failed with, with the node named.
+  void AwaitStreams(CommandId command);
   // The kernel of a launch that may have to wait, null for other commands; such a launch is run by Advance,
   // as WaitingKernel::Advance says.
   WaitingKernel* WaitingKernelOf(CommandId command) const { return commands_[command].waiting; }

@@ -170,7 +170,8 @@ bool StreamProgram::MayBegin(CommandId command) {
 void StreamProgram::RunSingle(CommandId number) {
   try {
     if (At(number).spec.role == StreamRole::kOnHost) {
-      RunOnHost(number);
+      // It may take long, or wait for what others have yet to issue.
+      runner_->Compute(number);
     } else {
       IssueSingle(number);
     }
@@ -179,15 +180,15 @@ void StreamProgram::RunSingle(CommandId number) {
   }
 }
 
-void StreamProgram::RunOnHost(CommandId number) {
-  {
+void StreamProgram::Settle(CommandId number) {
+  try {
     const std::shared_lock<std::shared_mutex> lock(issue_mutex_);
     At(number).stream->device->MakeCurrent();
     Await(number);
     driver_->Synchronize(At(number).stream->handle);
+  } catch (...) {
+    Rethrow(number);
   }
-  // It may take long, or wait for what others have yet to issue.
-  runner_->Compute(number);
 }
 
 void StreamProgram::IssueSingle(CommandId number) {

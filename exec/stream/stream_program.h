@@ -24,10 +24,10 @@
 
 #include "core/record/launch_observer.h"
 #include "core/record/recorder.h"
+#include "core/schedule/issue_plan.h"
 #include "core/schedule/schedule.h"
 #include "exec/device/joint_driver.h"
 #include "exec/device/stream_device.h"
-#include "exec/stream/issue_plan.h"
 
 namespace lanescope::exec {
 
@@ -118,6 +118,9 @@ class StreamProgram {
   void Join(CommandId part, JointGroup* group);
   // Whether the launch of this part has run in this step.
   bool IsJointThrough(CommandId part);
+  // Before a command with role kOnHost is run: returns when all that comes before it on its stream is
+  // complete. Errors name the command.
+  void Settle(CommandId command);
   // Issues a unit of the plan. Errors name the command.
   void Run(CommandId unit);
   // Returns when the stream predecessors of a command that runs on the host are complete.
@@ -181,7 +184,6 @@ class StreamProgram {
   void MakeEvents();
   void MakeSegments();
   void RunSingle(CommandId command);
-  void RunOnHost(CommandId command);
   std::vector<StreamDevice*> DevicesOf(const JointLaunch& launch) const;
   void PrepareJointLaunches();
   void RunJoint(int joint);

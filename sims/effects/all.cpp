@@ -12,15 +12,16 @@
 #include "sims/effects/queue_gaps.h"
 #include "sims/effects/shared_gpu.h"
 #include "sims/effects/step_overhead.h"
+#include "sims/effects/stream_handoff.h"
 #include "sims/effects/wake_up.h"
 
 namespace lanescope::sims {
 
 std::span<const EffectKind* const> AllEffects() {
   static constexpr std::array kAll = {
-      &Cores::kKind,    &CopyCores::kKind,  &CoreWait::kKind, &SharedGpu::kKind,    &LinkSharing::kKind,
-      &Dispatch::kKind, &StreamGap::kKind,  &Issue::kKind,    &StepOverhead::kKind, &HandOff::kKind,
-      &WakeUp::kKind,   &Messengers::kKind, &Fetches::kKind,
+      &Cores::kKind,         &CopyCores::kKind, &CoreWait::kKind,   &SharedGpu::kKind,    &LinkSharing::kKind,
+      &Dispatch::kKind,      &StreamGap::kKind, &Issue::kKind,      &StepOverhead::kKind, &HandOff::kKind,
+      &StreamHandOff::kKind, &WakeUp::kKind,    &Messengers::kKind, &Fetches::kKind,
   };
   return kAll;
 }

@@ -17,7 +17,7 @@ namespace lanescope::sims {
 
 inline constexpr std::array<DeviceKind, kNumDeviceKinds> kDeviceKinds = {
     DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
-inline constexpr std::array<const char*, kNumQueueClasses> kQueueClassNames = {"compute", "copy", "message"};
+inline constexpr std::array<const char*, kNumThreadClasses> kQueueClassNames = {"compute", "copy", "message"};
 
 // Throw InvalidArgument, naming object and key.
 int64_t Nanoseconds(JsonObject* object, const std::string& key);

@@ -19,8 +19,8 @@ std::string HandOffKey(size_t from, size_t to) {
 void ReadHandOffs(CostFileReader* file, EffectSet* effects) {
   JsonObject& part = file->At("gaps.handoff_ns");
   HandOff handoff;
-  for (size_t from = 0; from < kNumQueueClasses; ++from) {
-    for (size_t to = 0; to < kNumQueueClasses; ++to)
+  for (size_t from = 0; from < kNumThreadClasses; ++from) {
+    for (size_t to = 0; to < kNumThreadClasses; ++to)
       handoff.ns[from][to] = Nanoseconds(&part, HandOffKey(from, to));
   }
   handoff.signal_ns = Nanoseconds(&part, "signal");
@@ -30,8 +30,8 @@ void ReadHandOffs(CostFileReader* file, EffectSet* effects) {
 void WriteHandOffs(const EffectSet& effects, CostFileWriter* file) {
   const auto handoff = effects.Get<HandOff>();
   nlohmann::json& part = file->file()["gaps"]["handoff_ns"];
-  for (size_t from = 0; from < kNumQueueClasses; ++from) {
-    for (size_t to = 0; to < kNumQueueClasses; ++to) part[HandOffKey(from, to)] = handoff.ns[from][to];
+  for (size_t from = 0; from < kNumThreadClasses; ++from) {
+    for (size_t to = 0; to < kNumThreadClasses; ++to) part[HandOffKey(from, to)] = handoff.ns[from][to];
   }
   part["signal"] = handoff.signal_ns;
 }
@@ -62,7 +62,7 @@ void HandOff::HandOn(EffectSet* effects) const { effects->Put(*this); }
 HandOff FitHandOffs(const StepStarts& starts, const EffectSet& effects,
                     int64_t (*average)(const std::vector<double>& samples)) {
   const Delays delays = effects.Model().delays;
-  std::vector<double> samples[kNumQueueClasses][kNumQueueClasses], signals;
+  std::vector<double> samples[kNumThreadClasses][kNumThreadClasses], signals;
   for (const StepStarts::Step& step : starts.steps()) {
     for (const CommandStart& start : step.starts) {
       if (!start.released.exists() || !start.previous.exists()) continue;
@@ -70,6 +70,7 @@ HandOff FitHandOffs(const StepStarts& starts, const EffectSet& effects,
       const Queue& to = starts.QueueOf(start.command);
       const bool is_signal = starts.IsSignal(start.released, start.command);
       if (&from == &to && !is_signal) continue;
+      if (std::max(starts.ClassOf(from), starts.ClassOf(to)) >= QueueClass::kStream) continue;
       const int64_t ready = step.Ready(start);
       if (ready < step.End(start.previous) + delays.gap(starts.KindOf(to), starts.ClassOf(to))) continue;
       std::vector<double>& of =
@@ -82,16 +83,16 @@ HandOff FitHandOffs(const StepStarts& starts, const EffectSet& effects,
   HandOff handoff;
   handoff.signal_ns = average(signals);
   int64_t sum[2] = {}, pairs[2] = {};  // of copies; of messages
-  for (size_t from = 0; from < kNumQueueClasses; ++from) {
-    for (size_t to = 0; to < kNumQueueClasses; ++to) {
+  for (size_t from = 0; from < kNumThreadClasses; ++from) {
+    for (size_t to = 0; to < kNumThreadClasses; ++to) {
       handoff.ns[from][to] = average(samples[from][to]);
       if (samples[from][to].empty()) continue;
       sum[IsOfMessage(from, to)] += handoff.ns[from][to];
       ++pairs[IsOfMessage(from, to)];
     }
   }
-  for (size_t from = 0; from < kNumQueueClasses; ++from) {
-    for (size_t to = 0; to < kNumQueueClasses; ++to) {
+  for (size_t from = 0; from < kNumThreadClasses; ++from) {
+    for (size_t to = 0; to < kNumThreadClasses; ++to) {
       const bool of_message = IsOfMessage(from, to);
       if (!samples[from][to].empty()) continue;
       if (pairs[of_message] > 0) {

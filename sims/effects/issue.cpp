@@ -1,61 +1,119 @@
 #include "sims/effects/issue.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 #include "sims/effects/cost_file.h"
-#include "sims/effects/fit_issue.h"
-#include "sims/effects/queue_gaps.h"
+#include "sims/engine/effect_constants.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {
 namespace {
 
+constexpr double kMostByteNs = 1000;
+
 void ReadIssue(CostFileReader* file, EffectSet* effects) {
-  Issue issue;
+  // Recordings have the time that a stream's commands were once thought to be apart, which says nothing.
   for (const DeviceKind kind : kDeviceKinds) {
-    if (JsonObject* const device = file->Gaps(kind))
-      issue.ns[static_cast<size_t>(kind)] = Nanoseconds(device, "issue_ns");
+    JsonObject* const device = file->Gaps(kind);
+    if (device != nullptr && device->Has("issue_ns")) Nanoseconds(device, "issue_ns");
   }
+  if (!file->file().Has("streams")) return;
+  JsonObject& part = file->At("streams");
+  Issue issue;
+  issue.times.single_ns = Nanoseconds(&part, "single_ns");
+  issue.times.segment_ns = Nanoseconds(&part, "segment_ns");
+  issue.times.recorded_ns = Nanoseconds(&part, "recorded_ns");
+  issue.times.feed_byte_ns = NumberIn(&part, "feed_byte_ns", 0, kMostByteNs);
   effects->Put(issue);
 }
 
 void WriteIssue(const EffectSet& effects, CostFileWriter* file) {
-  const auto issue = effects.Get<Issue>();
-  for (const DeviceKind kind : kDeviceKinds)
-    file->Gaps(kind)["issue_ns"] = issue.ns[static_cast<size_t>(kind)];
+  const auto* issue = effects.Find<Issue>();
+  if (issue == nullptr) return;
+  nlohmann::json& part = file->file()["streams"];
+  part["single_ns"] = issue->times.single_ns;
+  part["segment_ns"] = issue->times.segment_ns;
+  part["recorded_ns"] = issue->times.recorded_ns;
+  part["feed_byte_ns"] = issue->times.feed_byte_ns;
 }
 
-// Together with the gap of the same streams.
-void FitIssues(const StepStarts& starts, EffectSet* effects) {
-  std::vector<IssueSample> samples[kNumDeviceKinds];
+// A unit of a step, as its commands and their dependencies tell.
+struct Unit {
+  int64_t begin = INT64_MAX;  // of its first command
+  int64_t host = INT64_MIN;   // when the last command of the host that it waits for had ended
+  int64_t fed_bytes = 0;
+  bool is_segment = false;
+};
+
+// By the first command. Those that wait for nothing of the host wait for the step's beginning, if they are
+// the first that were issued.
+std::map<CommandId, Unit> UnitsOf(const StepStarts& starts, const StepStarts::Step& step,
+                                  const Rows<CommandId, CommandId>& predecessors) {
+  const Schedule& schedule = starts.schedule();
+  std::map<int, CommandId> first_of;  // by segment
+  std::map<CommandId, Unit> units;
+  for (const CommandId c : schedule.commands.ids()) {
+    if (!starts.IsStreamCommand(c)) continue;
+    const int segment = starts.SegmentOf(c);
+    const CommandId first = segment < 0 ? c : first_of.emplace(segment, c).first->second;
+    Unit& unit = units[first];
+    unit.is_segment = segment >= 0;
+    for (const CommandId p : predecessors[c]) {
+      if (!starts.IsStreamCommand(p)) unit.host = std::max(unit.host, step.End(p));
+    }
+    const Command& command = schedule.commands[c];
+    if (!command.is_work() || RunsNothing(schedule, c)) continue;
+    unit.begin = std::min(unit.begin, step.Begin(c));
+    if (command.kind == CommandKind::kCopy &&
+        schedule.RootValue(schedule.Inputs(command)[0]).storage == Storage::kFeed)
+      unit.fed_bytes += command.bytes;
+  }
+  std::erase_if(units, [](const auto& unit) { return unit.second.begin == INT64_MAX; });
+  return units;
+}
+
+// Of units that begin while all streams are idle, since they wait for the host: what passes then is what
+// their thread takes. One launch by itself has what microbenchmarks say, for streams are hardly ever idle
+// before it.
+void FitIssue(const StepStarts& starts, EffectSet* effects) {
+  const Schedule& schedule = starts.schedule();
+  if (schedule.issue.empty()) return;
+  const auto predecessors = PredecessorsOf(schedule);
+  std::vector<double> segments;
+  std::vector<std::pair<double, double>> feeds;  // bytes, ns
   for (const StepStarts::Step& step : starts.steps()) {
-    const int64_t origin = step.measured->start_ns;
-    QueueId queue;
-    int number = 0;
-    for (const CommandStart& start : step.starts) {
-      const QueueId of = starts.schedule().commands[start.command].queue;
-      number = of == queue ? number + 1 : 1;
-      queue = of;
-      const Queue& on = starts.QueueOf(start.command);
-      if (!on.in_order || starts.ClassOf(on) != QueueClass::kCompute) continue;
-      samples[static_cast<size_t>(starts.KindOf(on))].push_back(
-          {.number = number,
-           .start_ns = step.Begin(start.command) - origin,
-           .previous_end_ns = start.previous.exists() ? step.End(start.previous) - origin : -1,
-           .ready_ns = step.Ready(start) - origin});
+    std::vector<Unit> units;
+    for (const auto& [first, unit] : UnitsOf(starts, step, predecessors)) units.push_back(unit);
+    for (const Unit& unit : units) {
+      if (unit.host == INT64_MIN) continue;
+      int64_t busy_until = INT64_MIN;
+      for (const CommandStart& start : step.starts) {
+        if (starts.IsStreamCommand(start.command) && step.Begin(start.command) < unit.begin)
+          busy_until = std::max(busy_until, step.End(start.command));
+      }
+      if (busy_until > unit.host) continue;
+      const auto passed = static_cast<double>(unit.begin - unit.host);
+      if (unit.fed_bytes >= kEffectConstants.large_feed_bytes) {
+        feeds.emplace_back(static_cast<double>(unit.fed_bytes), passed);
+      } else if (unit.is_segment) {
+        segments.push_back(passed);
+      }
     }
   }
   Issue issue;
-  auto dispatch = effects->Get<Dispatch>();
-  auto gaps = effects->Get<StreamGap>();
-  for (const DeviceKind kind : kDeviceKinds) {
-    const auto of = static_cast<size_t>(kind);
-    if (samples[of].empty()) continue;
-    const IssueFit fit = FitIssue(samples[of]);
-    const bool threads = kind == DeviceKind::kHost || kind == DeviceKind::kVirtual;
-    (threads ? dispatch.ns : gaps.ns)[of][static_cast<size_t>(QueueClass::kCompute)] = fit.gap_ns;
-    issue.ns[of] = fit.issue_ns;
+  issue.times.single_ns = kEffectConstants.single_issue_ns;
+  issue.times.segment_ns = segments.empty() ? kEffectConstants.segment_issue_ns : MedianOf(segments);
+  std::vector<double> byte_ns;
+  for (const auto& [bytes, ns] : feeds)
+    byte_ns.push_back(std::max(0.0, ns - static_cast<double>(issue.times.segment_ns)) / bytes);
+  if (!byte_ns.empty()) {
+    std::ranges::nth_element(byte_ns, byte_ns.begin() + static_cast<ptrdiff_t>(byte_ns.size() / 2));
+    issue.times.feed_byte_ns = byte_ns[byte_ns.size() / 2];
+  } else {
+    issue.times.feed_byte_ns = static_cast<double>(kEffectConstants.feed_byte_ps.value) * 1e-3;
   }
-  effects->Put(dispatch);
-  effects->Put(gaps);
   effects->Put(issue);
 }
 
@@ -63,12 +121,10 @@ void FitIssues(const StepStarts& starts, EffectSet* effects) {
 
 constinit const EffectKind Issue::kKind = {.name = "issue",
                                            .of = "GPU streams",
-                                           .about = "the launching thread issues commands one by one",
-                                           .source = "the calibrated run, fitted with the gap",
+                                           .about = "a thread issues launches, copies and recorded segments",
+                                           .source = "the calibrated run; of single launches one recording",
                                            .read = ReadIssue,
                                            .write = WriteIssue,
-                                           .fit = FitIssues};
-
-void Issue::AddTo(SimulationModel* model) const { model->delays.issue_ns = ns; }
+                                           .fit = FitIssue};
 
 }  // namespace lanescope::sims

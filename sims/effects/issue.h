@@ -1,20 +1,19 @@
-// The thread that launches commands of a GPU's stream, one after the other, ahead of time.
+// The thread that issues a GPU's streams: one unit after the other, ahead of time.
 #pragma once
-
-#include <array>
-#include <cstdint>
 
 #include "sims/effects/effect.h"
 
 namespace lanescope::sims {
 
-// The k-th command of an in-order queue, from 1, does not start before k times this after the step's
-// beginning.
+// What it takes for a launch or a copy by itself, for a recorded segment, and to bring what the caller feeds
+// to where the device can read it. That it is there at all orders a step: a segment waits for all that any of
+// its commands needs of the host, for what was issued before it, and everything after it waits for its end
+// (IssuedSchedule).
 struct Issue final : Effect {
   static const EffectKind kKind;
-  std::array<int64_t, kNumDeviceKinds> ns{};  // by DeviceKind
+  StreamIssueTimes times = {};
 
-  void AddTo(SimulationModel* model) const override;
+  void AddTo(SimulationModel* model) const override { model->issue = times; }
 };
 
 }  // namespace lanescope::sims

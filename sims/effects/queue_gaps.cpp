@@ -8,7 +8,12 @@ namespace {
 
 constexpr auto kCompute = static_cast<size_t>(QueueClass::kCompute);
 constexpr auto kCopies = static_cast<size_t>(QueueClass::kCopy);
+constexpr auto kStreams = static_cast<size_t>(QueueClass::kStream);
 constexpr auto kVirtual = static_cast<size_t>(DeviceKind::kVirtual);
+
+constexpr bool HasStreams(DeviceKind kind) {
+  return kind == DeviceKind::kCuda || kind == DeviceKind::kLogical;
+}
 
 template <typename Gaps>
 constexpr bool IsOf(DeviceKind kind) {
@@ -24,6 +29,9 @@ void ReadGaps(CostFileReader* file, EffectSet* effects) {
     if (device == nullptr) continue;
     gaps.ns[static_cast<size_t>(kind)][kCompute] = Nanoseconds(device, "compute_gap_ns");
     gaps.ns[static_cast<size_t>(kind)][kCopies] = Nanoseconds(device, "copy_gap_ns");
+    // Streams begin copies as they begin kernels.
+    if (HasStreams(kind))
+      gaps.ns[static_cast<size_t>(kind)][kStreams] = gaps.ns[static_cast<size_t>(kind)][kCompute];
   }
   effects->Put(gaps);
 }
@@ -33,13 +41,15 @@ void WriteGaps(const EffectSet& effects, CostFileWriter* file) {
   const auto gaps = effects.Get<Gaps>();
   for (const DeviceKind kind : kDeviceKinds) {
     if (!IsOf<Gaps>(kind)) continue;
-    file->Gaps(kind)["compute_gap_ns"] = gaps.ns[static_cast<size_t>(kind)][kCompute];
-    file->Gaps(kind)["copy_gap_ns"] = gaps.ns[static_cast<size_t>(kind)][kCopies];
+    const auto& of = gaps.ns[static_cast<size_t>(kind)];
+    file->Gaps(kind)["compute_gap_ns"] = of[HasStreams(kind) ? kStreams : kCompute];
+    file->Gaps(kind)["copy_gap_ns"] = of[HasStreams(kind) ? kStreams : kCopies];
   }
 }
 
 // Of commands that were ready before the previous command of their queue ended: start less that end, the
-// mean, since sums of gaps are what makes a step.
+// mean, since sums of gaps are what makes a step. Of streams the median, of commands that were issued in
+// time: the others waited for the thread that issues them (Issue).
 template <typename Gaps>
 void FitGaps(const StepStarts& starts, EffectSet* effects) {
   std::vector<double> samples[kNumDeviceKinds][kNumQueueClasses];
@@ -48,8 +58,8 @@ void FitGaps(const StepStarts& starts, EffectSet* effects) {
       if (!start.previous.exists() || step.Ready(start) > step.End(start.previous)) continue;
       const Queue& queue = starts.QueueOf(start.command);
       const QueueClass of = starts.ClassOf(queue);
-      if (of == QueueClass::kMessage) continue;                    // several are under way at once
-      if (queue.in_order && of == QueueClass::kCompute) continue;  // Issue's
+      if (of == QueueClass::kStream && !starts.IsRecordedWith(start.command, start.previous)) continue;
+      if (of == QueueClass::kMessage) continue;  // several are under way at once
       samples[static_cast<size_t>(starts.KindOf(queue))][static_cast<size_t>(of)].push_back(
           static_cast<double>(step.Begin(start.command) - step.End(start.previous)));
     }
@@ -57,8 +67,10 @@ void FitGaps(const StepStarts& starts, EffectSet* effects) {
   Gaps gaps;
   for (const DeviceKind kind : kDeviceKinds) {
     if (!IsOf<Gaps>(kind)) continue;
-    for (size_t of = 0; of < kNumQueueClasses; ++of)
-      gaps.ns[static_cast<size_t>(kind)][of] = MeanOf(samples[static_cast<size_t>(kind)][of]);
+    for (size_t of = 0; of < kNumQueueClasses; ++of) {
+      const std::vector<double>& found = samples[static_cast<size_t>(kind)][of];
+      gaps.ns[static_cast<size_t>(kind)][of] = of == kStreams ? MedianOf(found) : MeanOf(found);
+    }
   }
   effects->Put(gaps);
 }
@@ -81,14 +93,13 @@ constinit const EffectKind Dispatch::kKind = {
     .read = ReadGaps<Dispatch>,
     .write = WriteGaps<Dispatch>,
     .fit = FitGaps<Dispatch>};
-constinit const EffectKind StreamGap::kKind = {
-    .name = "gap",
-    .of = "GPU streams",
-    .about = "a stream begins its next command",
-    .source = "the calibrated run, fitted with the time between issues",
-    .read = ReadGaps<StreamGap>,
-    .write = WriteGaps<StreamGap>,
-    .fit = FitGaps<StreamGap>};
+constinit const EffectKind StreamGap::kKind = {.name = "gap",
+                                               .of = "GPU streams",
+                                               .about = "a stream begins its next command",
+                                               .source = "the calibrated run",
+                                               .read = ReadGaps<StreamGap>,
+                                               .write = WriteGaps<StreamGap>,
+                                               .fit = FitGaps<StreamGap>};
 
 void Dispatch::AddTo(SimulationModel* model) const { AddGaps(*this, model); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sims/effects/cost_file.h"
+#include "sims/effects/issue.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {
@@ -21,7 +22,14 @@ void WriteStep(const EffectSet& effects, CostFileWriter* file) {
   file->file()["gaps"]["step_finish_ns"] = step.finish_ns;
 }
 
-// First start less the step's start; the step's end less the last end. Means.
+int64_t IssueNs(const StepStarts& starts, const EffectSet& effects, CommandId command) {
+  if (!starts.IsStreamCommand(command)) return 0;
+  const StreamIssueTimes times = effects.Get<Issue>().times;
+  return starts.SegmentOf(command) >= 0 ? times.segment_ns : times.single_ns;
+}
+
+// First start less the step's start; the step's end less the last end. Means. Where the step begins with a
+// stream, less what it takes to issue its first commands.
 void FitStep(const StepStarts& starts, EffectSet* effects) {
   std::vector<double> before, after;
   for (const StepStarts::Step& step : starts.steps()) {
@@ -29,7 +37,10 @@ void FitStep(const StepStarts& starts, EffectSet* effects) {
     if (measured.command_start_ns.empty()) continue;
     const int64_t first = *std::ranges::min_element(measured.command_start_ns);
     const int64_t last = *std::ranges::max_element(measured.command_end_ns);
-    before.push_back(static_cast<double>(first - measured.start_ns));
+    const CommandId first_command(std::ranges::min_element(measured.command_start_ns) -
+                                  measured.command_start_ns.begin());
+    before.push_back(
+        static_cast<double>(first - measured.start_ns - IssueNs(starts, *effects, first_command)));
     after.push_back(static_cast<double>(measured.end_ns - last));
   }
   StepOverhead overhead;

@@ -90,7 +90,7 @@ void FitWakeUps(const StepStarts& starts, EffectSet* effects) {
   int most = 0;
   int64_t of_first = 0;
   for (size_t kind = 0; kind < kNumDeviceKinds; ++kind) {
-    for (size_t of = 0; of < kNumQueueClasses; ++of) {
+    for (size_t of = 0; of < kNumThreadClasses; ++of) {
       if (late[kind][of].size() > in_time[kind][of].size()) wake.ns[kind][of] = MedianOf(late[kind][of]);
       if (first_on[kind][of] <= most) continue;
       most = first_on[kind][of];

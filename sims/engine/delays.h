@@ -10,23 +10,36 @@
 
 namespace lanescope::sims {
 
-// The classes of queues that delays tell apart. Messages are the copies from one task to another.
-enum class QueueClass : uint8_t { kCompute, kCopy, kMessage };
-inline constexpr int kNumQueueClasses = 3;
+// The classes of queues that delays tell apart. Messages are the copies from one task to another. A stream is
+// a queue of a GPU of hardware, a driver the thread that issues its commands; the others are of threads that
+// run theirs themselves.
+enum class QueueClass : uint8_t { kCompute, kCopy, kMessage, kStream, kDriver };
+inline constexpr int kNumQueueClasses = 5;
+inline constexpr int kNumThreadClasses = 3;  // the first of them
 inline constexpr int kNumDeviceKinds = 5;
 
 // Of a queue of `device`. A host copies to other hosts only.
 inline QueueClass QueueClassOf(QueueKind kind, const DeviceSpec& device) {
+  if (device.is_hardware() && device.in_order) return QueueClass::kStream;
   if (kind == QueueKind::kCompute) return QueueClass::kCompute;
   return device.is_gpu() ? QueueClass::kCopy : QueueClass::kMessage;
 }
 
+// What the thread that issues a device's streams takes for it, in ns. `segment_ns` and `recorded_ns` for each
+// of its launches and copies: to launch what was recorded. `feed_byte_ns`: to bring a byte of the caller's
+// tensor to where the device can read it.
+struct StreamIssueTimes {
+  int64_t single_ns = 0;
+  int64_t segment_ns = 0;
+  int64_t recorded_ns = 0;
+  double feed_byte_ns = 0;
+};
+
 // All in ns. A command starts at the later of
 //   end of the queue's previous command + gap(device kind, class of queue), and
 //   for each dependency on another queue: its end + handoff(its queue's class, this one's), or + signal
-//   where the one runs in other tasks than the other, so that a message without content tells of it;
-// on an in-order queue whose driver issues ahead, the k-th command (from 1) also not before k * issue after
-// the step's beginning. The step begins `step_start` before its first commands may start, and ends
+//   where the one runs in other tasks than the other, so that a message without content tells of it.
+// The step begins `step_start` before its first commands may start, and ends
 // `step_finish` after its last command. Drivers sleep between steps: one that is woken by its queue's first
 // ready command picks `wake` later, for it is not awake at once when the cores that wake it are busy.
 // Each task has one thread that moves its messages, the messenger: a message keeps it busy for
@@ -41,7 +54,6 @@ struct Delays {
   int64_t signal_ns = 0;
   int64_t message_overhead_ns = 0;
   double message_byte_ns = 0;
-  std::array<int64_t, kNumDeviceKinds> issue_ns{};                               // [DeviceKind]
   std::array<std::array<int64_t, kNumQueueClasses>, kNumDeviceKinds> wake_ns{};  // [DeviceKind][class]
 
   int64_t gap(DeviceKind device, QueueClass of) const {
@@ -53,7 +65,6 @@ struct Delays {
   int64_t handoff(QueueClass from, QueueClass to) const {
     return handoff_ns[static_cast<size_t>(from)][static_cast<size_t>(to)];
   }
-  int64_t issue(DeviceKind device) const { return issue_ns[static_cast<size_t>(device)]; }
 };
 
 }  // namespace lanescope::sims

@@ -22,7 +22,7 @@ class DomainLoads {
   // The server's command begins to use its domain.
   void Enter(const Server& server, CommandId command, ServerState* state) {
     if (server.domain < 0) return;
-    const bool copy = server.kind != QueueClass::kCompute;
+    const bool copy = server.kind == QueueClass::kCopy || server.kind == QueueClass::kMessage;
     state->active = true;
     state->load_class = copy                     ? WorkClass::kCopy
                         : costs_.classes.empty() ? WorkClass::kMemory

@@ -168,7 +168,6 @@ bool FrozenOrder::Pass(const CommandCosts& costs) {
     Ticks start = times.picked;
     if (!step.sync) {
       start = std::max(start, server.free_at);
-      if (plan.issue > 0) start = std::max(start, server.issued += plan.issue);
     }
     const Ticks duration = TicksOf(costs.ns[step.command]);
     times.end = start + duration;

@@ -49,7 +49,7 @@ class FrozenOrder {
   };
   // Of the last command.
   struct ServerTimes {
-    Ticks start = -1, end = 0, free_at = 0, issued = 0;
+    Ticks start = -1, end = 0, free_at = 0;
     int workers = 0;
   };
 

@@ -33,7 +33,6 @@ struct ServerState {
   WorkClass load_class = WorkClass::kMemory;
   Ticks free_at = 0;
   Ticks started = 0;
-  Ticks issued = 0;
   // kWorking: ticks of work left at `updated`, done at 1 / slowdown.
   double remaining = 0;
   double slowdown = 1;

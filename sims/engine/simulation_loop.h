@@ -166,8 +166,6 @@ class SimulationLoop {
     Ticks start = now_;
     if (!IsSync(command)) {
       start = std::max(start, at.free_at);
-      const Ticks issue = server(number).issue;
-      if (issue > 0) start = std::max(start, at.issued += issue);
     }
     times_[command].start_ns = NsOf(start);
     at.running = command.number();

@@ -19,7 +19,7 @@ struct alignas(32) Task {
   int pending = 0;   // dependencies not yet satisfied
   int position = 0;  // in its queue's order
   QueueId queue;
-  Ticks duration = 0;
+  Ticks duration = 0;  // in the plan: of what is no command
   int first_successor = 0;
   int end_successor = 0;
 };
@@ -29,8 +29,7 @@ struct Server {
   QueueId queue;
   DeviceId device;
   Ticks gap = 0;
-  Ticks issue = 0;  // in-order queues whose driver issues ahead
-  Ticks wake = 0;   // from its queue's first ready command until its driver is awake
+  Ticks wake = 0;  // from its queue's first ready command until its driver is awake
   QueueClass kind = QueueClass::kCompute;
   int domain = -1;   // of shared silicon
   double cores = 0;  // host cores that a launch on it keeps busy, where the costs do not say

@@ -10,12 +10,15 @@
 #include "core/schedule/task_share.h"
 #include "core/time/queue_servers.h"
 #include "sims/engine/frozen_order.h"
+#include "sims/engine/issued_schedule.h"
 #include "sims/engine/simulation_loop.h"
 
 namespace lanescope::sims {
 
 struct Simulator::Prepared {
   const Schedule* schedule = nullptr;
+  std::optional<IssuedSchedule> issued;
+  size_t num_commands = 0, num_queues = 0;  // of the schedule that costs are given for
   SimulationPlan plan;
   SimulationScratch scratch;
   std::optional<FrozenOrder> frozen;
@@ -46,7 +49,8 @@ void PlanTasks(const Schedule& schedule, SimulationPlan* plan) {
                       .queue = command.queue,
                       .first_successor = schedule.successors.first[c.index()],
                       .end_successor = schedule.successors.first[c.index() + 1]};
-    if (command.is_work()) continue;
+    const bool nothing = !schedule.issue.empty() && schedule.issue[c] == StreamIssue::kNothing;
+    if (command.is_work() && !nothing) continue;
     if (plan->sync.empty()) plan->sync.assign(total, 0);
     plan->sync[c] = 1;
   }
@@ -75,7 +79,8 @@ int NumServers(const Queue& queue, const DeviceSpec& device, size_t commands) {
   return std::min(servers, std::max({1, queue.workers, static_cast<int>(commands)}));
 }
 
-void PlanServers(const Schedule& schedule, const Machine& machine, const Delays& delays,
+// Queues from number `drivers` on issue the streams of others.
+void PlanServers(const Schedule& schedule, const Machine& machine, const Delays& delays, size_t drivers,
                  SimulationPlan* plan) {
   for (const QueueId q : schedule.queues.ids()) {
     const Queue& queue = schedule.queues[q];
@@ -83,10 +88,9 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const Delays&
     Server server;
     server.queue = q;
     server.device = queue.device;
-    server.kind = QueueClassOf(queue.kind, device);
+    server.kind = q.index() < drivers ? QueueClassOf(queue.kind, device) : QueueClass::kDriver;
     server.cores = queue.workers > 1 ? 1 : device.workers;
     server.gap = TicksOf(delays.gap(device.kind, server.kind));
-    if (queue.in_order) server.issue = TicksOf(delays.issue(device.kind));
     server.wake = TicksOf(delays.wake(device.kind, server.kind));
     const auto first = static_cast<int>(plan->servers.size());
     const int servers = NumServers(queue, device, plan->orders[q].size());
@@ -172,7 +176,8 @@ void PlanInterference(const Machine& machine, const Interference& interference, 
     const DeviceSpec& device = machine.device(server.device);
     const int domain = InterferenceDomain(device);
     // What a message takes of the cores its messengers take.
-    if (domain < 0 || (server.kind == QueueClass::kMessage && !plan->message_ends.empty())) continue;
+    const bool message = server.kind == QueueClass::kMessage && !plan->message_ends.empty();
+    if (domain < 0 || message || server.kind == QueueClass::kDriver) continue;
     const int computer = computers.NumberOf(device);
     const auto [found, added] =
         numbers.try_emplace({computer, domain}, static_cast<int>(plan->domains.size()));
@@ -206,13 +211,19 @@ void RunLoop(const SimulationPlan& plan, SimulationScratch* scratch, const Comma
 
 }  // namespace
 
-Simulator::Simulator(const Schedule& schedule, const Machine& machine, const SimulationModel& model)
+Simulator::Simulator(const Schedule& original, const Machine& machine, const SimulationModel& model)
     : prepared_(std::make_unique<Prepared>()) {
+  prepared_->num_commands = original.commands.size();
+  prepared_->num_queues = original.queues.size();
+  if (model.issue && !original.issue.empty()) prepared_->issued.emplace(original, machine, *model.issue);
+  const Schedule& schedule = prepared_->issued ? prepared_->issued->schedule() : original;
   prepared_->schedule = &schedule;
   SimulationPlan* plan = &prepared_->plan;
   PlanTasks(schedule, plan);
+  for (size_t c = prepared_->num_commands; c < schedule.commands.size(); ++c)
+    plan->tasks[CommandId(c)].duration = TicksOf(prepared_->issued->issue_ns()[CommandId(c)]);
   PlanOrders(schedule, plan);
-  PlanServers(schedule, machine, model.delays, plan);
+  PlanServers(schedule, machine, model.delays, prepared_->num_queues, plan);
   PlanSignals(schedule, machine, model.delays, plan);
   PlanMessengers(schedule, machine, model.delays, plan);
   if (model.share_links) PlanCopies(schedule, machine, plan);
@@ -233,12 +244,14 @@ Simulator::~Simulator() = default;
 void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
   const SimulationPlan& plan = prepared_->plan;
   SimulationScratch* scratch = &prepared_->scratch;
-  CheckCosts(costs, plan.tasks.size());
+  CheckCosts(costs, prepared_->num_commands);
   ResizeInHugePages(plan.tasks.size(), &scratch->tasks);
   for (const CommandId c : costs.ns.ids()) {
     scratch->tasks[c] = plan.tasks[c];
     scratch->tasks[c].duration = TicksOf(costs.ns[c]);
   }
+  for (size_t c = costs.ns.size(); c < plan.tasks.size(); ++c)
+    scratch->tasks[CommandId(c)] = plan.tasks[CommandId(c)];
   for (auto& ready : scratch->ready) ready.Reset();
   ResizeInHugePages(plan.tasks.size(), &result->times);
   result->queue_busy_ns.assign(plan.servers_of.size(), 0);
@@ -251,12 +264,14 @@ void Simulator::Run(const CommandCosts& costs, SimulationResult* result) {
     interfere ? RunLoop<false, true>(plan, scratch, costs, result)
               : RunLoop<false, false>(plan, scratch, costs, result);
   }
+  result->times.resize(prepared_->num_commands);
+  result->queue_busy_ns.resize(prepared_->num_queues);
 }
 
 void Simulator::Freeze(const SimulationResult& result) {
   prepared_->frozen.reset();
   prepared_->passes = prepared_->refused = 0;
-  if (FrozenOrder::Applies(prepared_->plan))
+  if (FrozenOrder::Applies(prepared_->plan) && !prepared_->issued)
     prepared_->frozen.emplace(prepared_->plan, prepared_->schedule->commands, result.times);
 }
 
@@ -264,7 +279,7 @@ int64_t Simulator::StepNs(const CommandCosts& costs) {
   constexpr int kMostRefused = 8;  // and twice as many passes: then trying costs more than it saves
   Prepared& own = *prepared_;
   if (own.frozen && own.refused <= kMostRefused + 2 * own.passes) {
-    CheckCosts(costs, own.plan.tasks.size());
+    CheckCosts(costs, own.num_commands);
     if (const std::optional<Ticks> last = own.frozen->LastEnd(costs)) {
       ++own.passes;
       return NsOf(*last + own.plan.step_finish);

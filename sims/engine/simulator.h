@@ -46,7 +46,7 @@ struct SimulationResult {
 class Simulator {
  public:
   // Throws NotFound when a copy has no route.
-  Simulator(const Schedule& schedule, const Machine& machine, const SimulationModel& model);
+  Simulator(const Schedule& original, const Machine& machine, const SimulationModel& model);
   ~Simulator();
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;

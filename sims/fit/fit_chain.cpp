@@ -39,7 +39,7 @@ void FitMessageChain(const Schedule& schedule, const Machine& machine, std::vect
   const Chain chain = FitTo(schedule, machine, std::move(steps));
   constexpr auto kMessages = static_cast<size_t>(QueueClass::kMessage);
   auto handoff = effects->Get<HandOff>();
-  for (size_t other = 0; other < kNumQueueClasses; ++other) {
+  for (size_t other = 0; other < kNumThreadClasses; ++other) {
     handoff.ns[kMessages][other] = chain.handoff.ns[kMessages][other];
     handoff.ns[other][kMessages] = chain.handoff.ns[other][kMessages];
   }

@@ -1,6 +1,6 @@
 #include "sims/fit/step_samples.h"
 
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "sims/effects/cores.h"
@@ -15,14 +15,15 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
   CalibrationInput input;
   input.common_spread = EstimateCommonSpread(steps);
   steps = TypicalSteps(std::move(steps));
-  std::unordered_set<int> typical;
-  for (const MeasuredStep& step : steps) typical.insert(step.step);
+  std::unordered_map<int, const MeasuredStep*> typical;
+  for (const MeasuredStep& step : steps) typical.emplace(step.step, &step);
   const auto fetched = FetchedBytes(schedule, machine);
   for (const Event& event : events) {
-    if (event.kind != EventKind::kCommand || typical.count(event.step) == 0) continue;
+    const auto step = typical.find(event.step);
+    if (event.kind != EventKind::kCommand || step == typical.end()) continue;
     const CommandId c = event.command;
     const Command& command = schedule.commands[c];
-    const int64_t ns = event.end_ns - event.start_ns;
+    const int64_t ns = step->second->command_end_ns[c] - step->second->command_start_ns[c];
     if (command.kind == CommandKind::kLaunch) {
       if (work[c].signature.empty()) continue;
       const DeviceId device = schedule.queues[command.queue].device;

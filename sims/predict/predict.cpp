@@ -11,6 +11,7 @@
 #include "core/base/statistics.h"
 #include "core/time/intervals.h"
 #include "core/time/ticks.h"
+#include "sims/steps/measured_steps.h"
 
 namespace lanescope::sims {
 namespace {
@@ -156,7 +157,9 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
     WorkClass command_class = WorkClass::kCopy;
     int cores = 1;
     std::string kind;
-    if (command.kind == CommandKind::kLaunch) {
+    if (RunsNothing(schedule, c)) {
+      command_class = WorkClass::kMemory;
+    } else if (command.kind == CommandKind::kLaunch) {
       const DeviceId number = schedule.queues[command.queue].device;
       const LaunchEstimate found = launch(c, number);
       estimate = found.cost;

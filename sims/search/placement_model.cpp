@@ -104,7 +104,6 @@ void PlacementModel::AddQueues() {
                     .kind = QueueClassOf(kind, spec)};
     queue.gap = delays_.gap(spec.kind, queue.kind);
     queue.wake = delays_.wake(spec.kind, queue.kind);
-    if (queue.in_order) queue.issue = delays_.issue(spec.kind);
     any_in_order_ |= queue.in_order;
     number_of_[{device, kind}] = static_cast<int>(queues_.size());
     queues_.push_back(queue);

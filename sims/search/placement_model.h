@@ -37,7 +37,7 @@ class PlacementModel {
     int servers = 1;
     bool in_order = false;
     QueueClass kind = QueueClass::kCompute;
-    int64_t gap = 0, issue = 0, wake = 0;
+    int64_t gap = 0, wake = 0;
   };
   struct Use {
     int task = -1;

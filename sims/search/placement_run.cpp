@@ -72,8 +72,7 @@ void PlacementRun::Begin() {
   for (size_t q = 0; q < m_.queues_.size(); ++q) at_.idle[q] = m_.queues_[q].servers;
   for (size_t s = 0; s < at_.servers.size(); ++s) {
     const bool sleeps = m_.queues_[IndexOf(queue_of_server_[s])].wake > 0;
-    at_.servers[s] = {.phase = sleeps ? Server::Phase::kAsleep : Server::Phase::kIdle,
-                      .issued = -m_.delays_.step_start_ns};
+    at_.servers[s] = {.phase = sleeps ? Server::Phase::kAsleep : Server::Phase::kIdle};
   }
   for (const int item : layout_.items()) {
     if (at_.pending[IndexOf(item)] == 0) MakeReady(item);
@@ -170,7 +169,6 @@ bool PlacementRun::Dispatch(int queue, int64_t limit) {
     server.phase = Server::Phase::kBusy;
     server.item = item;
     int64_t start = std::max(at_.now, server.free_at);
-    if (queue_spec.issue > 0) start = std::max(start, server.issued += queue_spec.issue);
     if (item < num_tasks_) {
       if (start + m_.tail_[IndexOf(item)] > limit || !HoldOutputs(item)) return false;
     } else {

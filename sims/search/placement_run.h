@@ -24,7 +24,7 @@ struct PlacementMoment {
     enum class Phase : uint8_t { kAsleep, kWaking, kIdle, kBusy };
     Phase phase = Phase::kIdle;
     int item = -1;
-    int64_t free_at = 0, issued = 0;
+    int64_t free_at = 0;
   };
   // An item on its way to its queue.
   struct Handoff {

@@ -6,32 +6,61 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "sims/engine/issued_schedule.h"
 
 namespace lanescope::sims {
 namespace {
 
 constexpr int64_t kUnset = INT64_MIN;
 
+// Of an in-order queue what comes before a command is a dependency, too.
 void FillSyncs(const Schedule& schedule, const Rows<CommandId, CommandId>& predecessors, MeasuredStep* step) {
+  IdVector<QueueId, int64_t> queue_end(schedule.queues.size(), step->start_ns);
   for (const CommandId c : schedule.commands.ids()) {
-    if (schedule.commands[c].is_work()) continue;
-    int64_t end = step->start_ns;
-    for (const CommandId p : predecessors[c]) {
-      end = std::max(end, step->command_end_ns[p]);
+    const QueueId queue = schedule.commands[c].queue;
+    if (step->command_end_ns[c] == kUnset) {
+      int64_t end = step->start_ns;
+      for (const CommandId p : predecessors[c]) end = std::max(end, step->command_end_ns[p]);
+      if (schedule.queues[queue].in_order && !schedule.issue.empty()) end = std::max(end, queue_end[queue]);
+      step->command_start_ns[c] = step->command_end_ns[c] = end;
     }
-    step->command_start_ns[c] = step->command_end_ns[c] = end;
+    queue_end[queue] = std::max(queue_end[queue], step->command_end_ns[c]);
+  }
+}
+
+// The host learns of a recorded segment as a whole.
+void BeginAfterStreams(const Schedule& schedule, const IdVector<CommandId, int>& segments,
+                       const Rows<CommandId, CommandId>& predecessors, MeasuredStep* step) {
+  std::map<int, int64_t> segment_end;
+  for (const CommandId c : segments.ids()) {
+    int64_t& end = segment_end.try_emplace(segments[c], INT64_MIN).first->second;
+    end = std::max(end, step->command_end_ns[c]);
+  }
+  for (const CommandId c : segments.ids()) {
+    if (schedule.queues[schedule.commands[c].queue].in_order) continue;
+    int64_t& start = step->command_start_ns[c];
+    for (const CommandId p : predecessors[c]) {
+      if (!schedule.queues[schedule.commands[p].queue].in_order) continue;
+      const int64_t through = segments[p] < 0 ? step->command_end_ns[p] : segment_end[segments[p]];
+      start = std::max(start, std::min(through, step->command_end_ns[c]));
+    }
   }
 }
 
 bool IsComplete(const Schedule& schedule, const MeasuredStep& step) {
   if (step.start_ns == kUnset) return false;
   for (const CommandId c : schedule.commands.ids()) {
-    if (schedule.commands[c].is_work() && step.command_end_ns[c] == kUnset) return false;
+    const bool has_event = schedule.commands[c].is_work() && !RunsNothing(schedule, c);
+    if (has_event && step.command_end_ns[c] == kUnset) return false;
   }
   return true;
 }
 
 }  // namespace
+
+bool RunsNothing(const Schedule& schedule, CommandId command) {
+  return !schedule.issue.empty() && schedule.issue[command] == StreamIssue::kNothing;
+}
 
 Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule) {
   return Transpose(schedule.successors, schedule.commands.size());
@@ -69,10 +98,12 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
     step.command_end_ns[event.command] = event.end_ns;
   }
   const auto predecessors = PredecessorsOf(schedule);
+  const auto segments = schedule.issue.empty() ? IdVector<CommandId, int>() : SegmentsOf(schedule);
   std::vector<MeasuredStep> complete;
   for (auto& [number, step] : steps) {
     if (!IsComplete(schedule, step)) continue;
     FillSyncs(schedule, predecessors, &step);
+    BeginAfterStreams(schedule, segments, predecessors, &step);
     complete.push_back(std::move(step));
   }
   return complete;

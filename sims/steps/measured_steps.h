@@ -17,11 +17,15 @@ struct MeasuredStep {
 };
 
 // The complete steps from number `warmup_steps` on, in order. Incomplete ones (a launch, a copy or the step's
-// own event is missing: the run was cut off, records were dropped) are left out. Record and Wait, which
-// publish no event, get the end of their last dependency. Throws InvalidArgument for an event of a command
-// that the schedule lacks, or that ends before it starts.
+// own event is missing: the run was cut off, records were dropped) are left out. What publishes no event
+// (Record, Wait, and on streams what runs nothing) gets the end of its last dependency. A command of the host
+// that waits for streams begins when they are through: what was recorded may count its waiting. Throws
+// InvalidArgument for an event of a command that the schedule lacks, or that ends before it starts.
 std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const Event> events,
                                      int warmup_steps);
+
+// Whether the command orders others on a stream and runs nothing: then no event says when.
+bool RunsNothing(const Schedule& schedule, CommandId command);
 
 // By command: those that it waits for.
 Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule);

@@ -46,6 +46,11 @@ class StepStarts {
     return QueueClassOf(queue.kind, machine_.device(queue.device));
   }
   DeviceKind KindOf(const Queue& queue) const { return machine_.device(queue.device).kind; }
+  // Whether the two are of one recorded segment, or neither is of any.
+  bool IsRecordedWith(CommandId a, CommandId b) const { return SegmentOf(a) == SegmentOf(b); }
+  // The segment that the command is recorded with; -1: it is issued by itself, or on no stream.
+  int SegmentOf(CommandId command) const { return segments_.empty() ? -1 : segments_[command]; }
+  bool IsStreamCommand(CommandId command) const { return ClassOf(QueueOf(command)) == QueueClass::kStream; }
   // Whether a message without content tells of the end of `before`.
   bool IsSignal(CommandId before, CommandId after) const;
 
@@ -56,6 +61,9 @@ class StepStarts {
   const Schedule& schedule_;
   const Machine& machine_;
   const MachineTasks tasks_;
+  IdVector<CommandId, int> segments_;  // empty: there are no streams
+  Rows<CommandId, CommandId>
+      waited_;  // by command of a stream: what the events before it on its stream tell of
   std::vector<Step> steps_;
 };
 

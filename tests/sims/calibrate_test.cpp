@@ -332,29 +332,6 @@ TEST(GapEstimateOfLateQueues, ALateLastCommandIsNotAStepLate) {
   EXPECT_EQ(found.step_start_ns, 20'000);
 }
 
-// A driver that issues a command every 9 us feeds an in-order queue of commands between 1 and 30 us: both the
-// time between issues and the gap between commands come back from their starts alone.
-TEST(IssueEstimate, RecoversWhatADriverTakesPerCommand) {
-  const Machine machine = StarMachine(2, 1e9, 0, 0);
-  ScheduleMaker maker;
-  const QueueId queue = maker.Queue(machine.Gpus()[0], QueueKind::kCompute, true);
-  IdVector<CommandId, int64_t> ns;
-  for (int i = 0; i < 200; ++i) {
-    ns.Add(i % 40 < 30 ? 1000 + i * 13 % 500 : 30'000);
-    maker.Launch(queue, ns.back());
-  }
-  const Schedule schedule = maker.Build();
-  Delays gaps;
-  gaps.gap_ns[static_cast<size_t>(DeviceKind::kModelled)] = {1200, 0};
-  for (const int64_t issue : {int64_t{0}, int64_t{9000}}) {
-    gaps.issue_ns[static_cast<size_t>(DeviceKind::kModelled)] = issue;
-    const SyntheticRun run(schedule, machine, ns, gaps, 5);
-    const Delays found = FittedDelays(schedule, machine, GroupSteps(schedule, run.events, 0));
-    EXPECT_NEAR(static_cast<double>(found.issue(DeviceKind::kModelled)), static_cast<double>(issue), 90);
-    EXPECT_NEAR(static_cast<double>(found.gap(DeviceKind::kModelled, QueueClass::kCompute)), 1200, 30);
-  }
-}
-
 TEST_F(GapEstimate, ReplayWithMeasuredDurationsReproducesTheStep) {
   const SyntheticRun run(schedule_, machine_, ns_, gaps_, 8);
   const auto steps = GroupSteps(schedule_, run.events, 2);
@@ -376,6 +353,33 @@ TEST_F(GapEstimate, IncompleteStepsAreLeftOutAndStrangeEventsRefused) {
   EXPECT_THROW(GroupSteps(schedule_, strange, 0), Error);
   strange = {{.start_ns = 5, .end_ns = 4, .command = CommandId(0)}};
   EXPECT_THROW(GroupSteps(schedule_, strange, 0), Error);
+}
+
+// Of a GPU of hardware: a launch, what runs nothing and so has no event, and a command of the host, whose
+// time was noted before it waited for the stream. The step is complete, and the host's command begins when
+// the stream is through.
+TEST(MeasuredSteps, OfStreamsAreCompleteWithoutEventsOfWhatRunsNothing) {
+  Machine machine = StarMachine(1, 1e9, 0, 0);
+  ScheduleMaker maker;
+  const QueueId stream = maker.Queue(machine.Gpus()[0], QueueKind::kCompute, true);
+  const QueueId host = maker.Queue(machine.host());
+  const CommandId launch = maker.Launch(stream, 100);
+  const CommandId nothing = maker.Launch(stream, 0, {launch});
+  const CommandId after = maker.Launch(host, 10, {launch});
+  Schedule schedule = maker.Build();
+  const std::vector<Event> events = {
+      {.start_ns = 0, .end_ns = 130, .step = 0, .kind = EventKind::kStep},
+      {.start_ns = 10, .end_ns = 110, .command = launch, .step = 0},
+      {.start_ns = 12, .end_ns = 125, .command = after, .step = 0},
+  };
+  EXPECT_TRUE(GroupSteps(schedule, events, 0).empty()) << "every launch of host threads has an event";
+  schedule.issue.assign(schedule.commands.size(), StreamIssue::kSingle);
+  schedule.issue[nothing] = StreamIssue::kNothing;
+  const auto steps = GroupSteps(schedule, events, 0);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(steps[0].command_end_ns[nothing], 110);
+  EXPECT_EQ(steps[0].command_start_ns[after], 110);
+  EXPECT_EQ(steps[0].command_end_ns[after], 125);
 }
 
 TEST_F(GapEstimate, StepsWithoutNoiseHaveNoCommonSpread) {

@@ -8,6 +8,8 @@
 #include "core/graph/signature.h"
 #include "sims/cost/device_speed.h"
 #include "sims/effects/fetches.h"
+#include "sims/effects/issue.h"
+#include "sims/effects/stream_handoff.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
@@ -79,12 +81,11 @@ CostTable SampleTable() {
                           .min_bytes = 1000,
                           .max_bytes = 100'000});
   Delays delays;
-  for (auto& classes : delays.gap_ns) classes = {1, 2};
+  for (auto& classes : delays.gap_ns) classes = {1, 2, 0, 5};
   delays.handoff_ns = {{{3, 4, 14}, {5, 6, 15}, {16, 17, 18}}};
   delays.signal_ns = 19;
   delays.message_overhead_ns = 20;
   delays.message_byte_ns = 0.25;
-  delays.issue_ns.fill(7);
   delays.step_start_ns = 8;
   delays.step_finish_ns = 9;
   delays.wake_ns[0] = {10, 11};
@@ -95,6 +96,13 @@ CostTable SampleTable() {
   Fetches fetches;
   fetches.curve = FetchCurve({{64, 12}, {128, 13}});
   table.effects.Put(fetches);
+  Issue issue;
+  issue.times = {.single_ns = 21, .segment_ns = 22, .recorded_ns = 23, .feed_byte_ns = 0.5};
+  table.effects.Put(issue);
+  StreamHandOff streams;
+  streams.between_ns = 24;
+  streams.to_host_ns = 25;
+  table.effects.Put(streams);
   return table;
 }
 
@@ -108,8 +116,14 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   EXPECT_EQ(delays.signal_ns, 19);
   EXPECT_EQ(delays.message_overhead_ns, 20);
   EXPECT_EQ(delays.message_byte_ns, 0.25);
-  EXPECT_EQ(delays.gap(DeviceKind::kCuda, QueueClass::kCopy), 2);
-  EXPECT_EQ(delays.issue(DeviceKind::kCuda), 7);
+  EXPECT_EQ(delays.gap(DeviceKind::kVirtual, QueueClass::kCopy), 2);
+  EXPECT_EQ(delays.gap(DeviceKind::kCuda, QueueClass::kStream), 5);
+  EXPECT_EQ(table.effects.Get<Issue>().times.single_ns, 21);
+  EXPECT_EQ(table.effects.Get<Issue>().times.segment_ns, 22);
+  EXPECT_EQ(table.effects.Get<Issue>().times.recorded_ns, 23);
+  EXPECT_EQ(table.effects.Get<Issue>().times.feed_byte_ns, 0.5);
+  EXPECT_EQ(table.effects.Get<StreamHandOff>().between_ns, 24);
+  EXPECT_EQ(table.effects.Get<StreamHandOff>().to_host_ns, 25);
   EXPECT_EQ(delays.wake_ns[0][1], 11);
   EXPECT_DOUBLE_EQ(InterferenceOf(table.effects).gpu.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);

@@ -6,7 +6,6 @@
 #include "sims/effects/cores.h"
 #include "sims/effects/effect.h"
 #include "sims/effects/hand_off.h"
-#include "sims/effects/issue.h"
 #include "sims/effects/messengers.h"
 #include "sims/effects/queue_gaps.h"
 #include "sims/effects/shared_gpu.h"
@@ -36,7 +35,6 @@ inline EffectSet EffectsOf(const Delays& delays, const Interference* interferenc
   });
   with(Dispatch(), [&](Dispatch* gaps) { gaps->ns = delays.gap_ns; });
   with(StreamGap(), [&](StreamGap* gaps) { gaps->ns = delays.gap_ns; });
-  with(Issue(), [&](Issue* issue) { issue->ns = delays.issue_ns; });
   with(WakeUp(), [&](WakeUp* wake) { wake->ns = delays.wake_ns; });
   with(HandOff(), [&](HandOff* handoff) {
     handoff->ns = delays.handoff_ns;

@@ -16,7 +16,6 @@ Delays Gaps(Random* random) {
   for (auto& from : gaps.handoff_ns) {
     for (int64_t& ns : from) ns = random->below(2) * random->below(5'000);
   }
-  if (random->below(2) == 0) gaps.issue_ns.fill(random->below(20'000));
   return gaps;
 }
 

@@ -31,7 +31,6 @@ Delays Gaps() {
   Delays gaps{.step_start_ns = 5'000, .step_finish_ns = 3'000};
   gaps.handoff_ns = {{{2'000, 4'000}, {1'000, 3'000}}};
   for (auto& kind : gaps.gap_ns) kind = {700, 300};
-  gaps.issue_ns.fill(9'000);
   return gaps;
 }
 

@@ -106,7 +106,6 @@ class SimulatorLaws : public testing::Test {
     Delays& delays = model_.delays;
     if (random->below(4) > 0) {
       for (auto& classes : delays.gap_ns) classes = {random->below(100'000), random->below(100'000)};
-      for (auto& ns : delays.issue_ns) ns = random->below(2) == 0 ? 0 : random->below(30'000'000);
     }
     if (random->below(4) > 0) {
       for (auto& classes : delays.handoff_ns)

@@ -204,16 +204,6 @@ TEST_F(SimulatorTest, AHandoffCountsFromTheSlowestPath) {
   EXPECT_EQ(result.times[CommandId(2)].start_ns, 60);
 }
 
-TEST_F(SimulatorTest, ManySmallKernelsAreBoundByTheirIssue) {
-  // Ten kernels of 2 ns issued every 5 ns: the k-th starts at 5k, the last ends at 50 + 2.
-  ScheduleMaker maker;
-  const QueueId a = maker.Queue(gpu(0), QueueKind::kCompute, true);
-  for (int i = 0; i < 10; ++i) maker.Launch(a, 2);
-  Delays gaps;
-  gaps.issue_ns[static_cast<size_t>(DeviceKind::kModelled)] = 5;
-  EXPECT_EQ(Run(maker, gaps).step_ns, 52);
-}
-
 TEST_F(SimulatorTest, RecordAndWaitOrderQueuesAtNoCost) {
   // A: 10, record. B (in order): wait, 5. No gap around the two, one handoff.
   ScheduleMaker maker;

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/work_pieces.h"
+#include "core/schedule/stream_issue.h"
 
 namespace lanescope::traces {
 namespace {
@@ -52,6 +53,8 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
         {devices.Of("queue", from.id, from.device), from.kind, from.in_order, from.name, from.workers});
     queues.emplace(from.id, queue);
   }
+  const bool has_streams =
+      std::ranges::any_of(schedule.queues, [&](const Queue& queue) { return IsStream(queue, machine); });
   for (const TraceCommand& from : run.commands) {
     if (from.schedule != number) continue;
     if (from.id != static_cast<int>(schedule.commands.size()))
@@ -74,6 +77,13 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
       work = {run.Text(from.signature), op == op_of_node.end() ? "" : op->second, {from.flops, from.bytes}};
       command.workers =
           WorkersFor(work.work, LaunchWorkers(machine.device(schedule.queues[command.queue].device)));
+    }
+    if (has_streams) {
+      const auto op = op_of_node.find(from.node);
+      const std::string_view name = op == op_of_node.end() ? std::string_view() : op->second;
+      schedule.issue.Add(StreamIssueOf(from.kind, name, from.signature >= 0 ? run.Text(from.signature) : ""));
+      if (from.kind == CommandKind::kCopy && name == "Placeholder")
+        schedule.values[schedule.operands[static_cast<size_t>(command.inputs)]].storage = Storage::kFeed;
     }
     schedule.commands.Add(command);
     recorded->work.Add(std::move(work));

@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 #include "core/schedule/compile/draft.h"
+#include "core/schedule/stream_issue.h"
 
 namespace lanescope {
 
@@ -15,7 +16,9 @@ Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest
   compile::OrderCommands(&draft);
   compile::InsertEvents(&draft);
   compile::PlanMemory(&draft);
-  return compile::Assemble(std::move(draft));
+  Schedule schedule = compile::Assemble(std::move(draft));
+  schedule.issue = FindStreamIssues(schedule, graph, machine);
+  return schedule;
 }
 
 }  // namespace lanescope

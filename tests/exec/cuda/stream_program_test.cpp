@@ -56,7 +56,10 @@ TEST(StreamProgram, AHostKernelThatWaitsHoldsNobodyUp) {
   StreamProgram program(schedule, with_streams, commands, &runner, true);
   ASSERT_GE(program.plan().Segment(CommandId(1)), 0);
   program.BeginStep({}, false);
-  std::thread waiting([&] { program.Run(CommandId(0)); });
+  std::thread waiting([&] {
+    program.Settle(CommandId(0));
+    program.Run(CommandId(0));
+  });
   runner.AwaitHostKernel();
   program.Run(CommandId(1));
   waiting.join();

@@ -1,4 +1,4 @@
-#include "exec/stream/issue_plan.h"
+#include "core/schedule/issue_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace lanescope::exec {
+namespace lanescope {
 namespace {
 
 // Commands on queues, with dependencies from lower to higher numbers.
@@ -138,4 +138,4 @@ TEST(IssuePlan, RandomSchedulesRunCompletelyAndInOrder) {
 }
 
 }  // namespace
-}  // namespace lanescope::exec
+}  // namespace lanescope

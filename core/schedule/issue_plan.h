@@ -6,7 +6,7 @@
 
 #include "core/schedule/schedule.h"
 
-namespace lanescope::exec {
+namespace lanescope {
 
 // An issue queue is what a thread drives, or several where its queue has workers to share: a queue of a host
 // memory device, or all queues of a device with streams.
@@ -49,4 +49,4 @@ IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>&
                          std::vector<std::vector<CommandId>> joint = {},
                          const IdVector<CommandId, int>& phase = {});
 
-}  // namespace lanescope::exec
+}  // namespace lanescope

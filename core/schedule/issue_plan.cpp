@@ -1,4 +1,4 @@
-#include "exec/stream/issue_plan.h"
+#include "core/schedule/issue_plan.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include "core/base/error.h"
 #include "core/schedule/dispatch.h"
 
-namespace lanescope::exec {
+namespace lanescope {
 namespace {
 
 size_t At(int index) { return static_cast<size_t>(index); }
@@ -139,4 +139,4 @@ IssuePlan PlanForStreams(const Schedule& schedule, const IdVector<QueueId, int>&
   return plan;
 }
 
-}  // namespace lanescope::exec
+}  // namespace lanescope
