@@ -45,7 +45,7 @@ void PrintInput(const sims::Prediction& prediction) {
 
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const sims::Prediction& prediction, std::string_view origin) {
-  const std::string caveat = CaveatOf(prediction, machine);
+  const std::string caveat = CaveatOf(prediction.basis, machine);
   Print("{} placed by {} on {}: {}{} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
         caveat.empty() ? "" : caveat + "; so taken, ", TimeText(prediction.step_ns),
         TimeText(prediction.low_ns), TimeText(prediction.high_ns), origin);

@@ -10,11 +10,12 @@ namespace {
 
 constexpr std::array<Strategy, 12> kStrategies{{
     {"alternating", "op by op over the GPUs in turn, to show what copies cost", &PlaceAlternating},
-    {"annotated", "the graph's own device fields and the placer's rules", &PlaceAnnotated},
-    {"greedy", "runs the graph in thought; each op goes where it ends soonest", &PlaceGreedy},
-    {"heft", "the op with the longest way to the end first, where it ends soonest", &PlaceHeft},
-    {"m-etf", "whatever can start soonest where memory allows it", &PlaceMEtf},
-    {"m-sct", "the same, but an op's favourite successor stays with it", &PlaceMSct},
+    {"annotated", "the graph's own device fields and the placer's rules", &PlaceAnnotated, Effort::kRules},
+    {"greedy", "runs the graph in thought; each op goes where it ends soonest", &PlaceGreedy, Effort::kTimes},
+    {"heft", "the op with the longest way to the end first, where it ends soonest", &PlaceHeft,
+     Effort::kTimes},
+    {"m-etf", "whatever can start soonest where memory allows it", &PlaceMEtf, Effort::kTimes},
+    {"m-sct", "the same, but an op's favourite successor stays with it", &PlaceMSct, Effort::kTimes},
     {"parameter-server", "variables in host memory, the rest as tower-split", &PlaceParameterServer},
     {"parameter-server-bytes", "variables on the GPU that holds the fewest bytes, the rest as tower-split",
      &PlaceParameterServersByBytes},
@@ -22,7 +23,7 @@ constexpr std::array<Strategy, 12> kStrategies{{
      &PlaceParameterServersInTurn},
     {"round-robin", "variable by variable over the GPUs in turn, ops where their variables are",
      &PlaceRoundRobin},
-    {"single", "everything on the first GPU, whatever the device fields say", &PlaceSingle},
+    {"single", "everything on the first GPU, whatever the device fields say", &PlaceSingle, Effort::kRules},
     {"tower-split", "finds the parallel towers of the graph and gives each a GPU", &PlaceTowerSplit},
 }};
 

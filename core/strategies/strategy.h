@@ -1,6 +1,7 @@
 // Placement strategies: one file each under core/strategies/, one function each.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,10 +25,14 @@ struct StrategyInput {
   const CompileRequest* step = nullptr;  // what a step runs; null: the whole graph
 };
 
+// What a strategy looks at, which says how long it takes.
+enum class Effort : uint8_t { kRules, kGraph, kTimes };
+
 struct Strategy {
   std::string_view name;
   std::string_view summary;  // one line for --help
   Placement (*place)(const StrategyInput& input);
+  Effort effort = Effort::kGraph;
 };
 
 // All strategies by name; a new one is one file and one line in strategy.cpp.

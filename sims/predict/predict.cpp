@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/split_mix.h"
 #include "core/base/statistics.h"
+#include "core/base/stop_point.h"
 #include "sims/time/ticks.h"
 
 namespace lanescope::sims {
@@ -118,15 +119,10 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
     if (schedule.queues[q].kind != QueueKind::kCompute) continue;
     prediction->busy[schedule.queues[q].device] += static_cast<double>(busy[q]) / step;
   }
-  double total = 0;
-  auto& share = prediction->basis_share;
+  prediction->basis = SharesOf(estimates, prediction->simulation);
   for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     const CommandTime& time = prediction->simulation.times[c];
-    const auto ns = static_cast<double>(time.end_ns - time.start_ns);
-    total += ns;
-    share[static_cast<size_t>(estimates.basis[c])] += ns;
-    prediction->unknown_commands += estimates.basis[c] == CostBasis::kNothing;
     if (command.kind != CommandKind::kCopy) continue;
     const CopyClass copy_class =
         ClassifyCopy(machine, schedule.CopySource(command), schedule.CopyDestination(command));
@@ -135,7 +131,6 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
     traffic.bytes += command.bytes;
     traffic.ns += time.end_ns - time.start_ns;
   }
-  for (double& part : share) part = total > 0 ? part / total : 0;
 }
 
 // A copy of which nobody knows how many bytes it moves.
@@ -157,6 +152,7 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
   CommandEstimates estimates;
   std::map<std::string, int> kinds;
   for (const CommandId c : schedule.commands.ids()) {
+    StopPoint();
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
     WorkClass command_class = WorkClass::kCopy;
@@ -189,10 +185,24 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
 
 }  // namespace
 
+BasisShares SharesOf(const CommandEstimates& estimates, const SimulationResult& simulation) {
+  BasisShares shares;
+  double total = 0;
+  for (const CommandId c : estimates.basis.ids()) {
+    const CommandTime& time = simulation.times[c];
+    const auto ns = static_cast<double>(time.end_ns - time.start_ns);
+    total += ns;
+    shares.share[static_cast<size_t>(estimates.basis[c])] += ns;
+    shares.unknown_commands += estimates.basis[c] == CostBasis::kNothing;
+  }
+  for (double& part : shares.share) part = total > 0 ? part / total : 0;
+  return shares;
+}
+
 double Prediction::uncalibrated_share() const {
   double sum = 0;
-  for (size_t b = 0; b < basis_share.size(); ++b) {
-    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis_share[b];
+  for (size_t b = 0; b < basis.share.size(); ++b) {
+    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis.share[b];
   }
   return sum;
 }

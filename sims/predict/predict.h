@@ -38,6 +38,15 @@ struct CopyTraffic {
   int64_t ns = 0;
 };
 
+// What the time of a step's commands goes by.
+struct BasisShares {
+  std::array<double, kNumCostBases> share{};  // by CostBasis
+  int unknown_commands = 0;                   // that go by nothing (CostBasis::kNothing)
+
+  double of(CostBasis basis) const { return share[static_cast<size_t>(basis)]; }
+};
+BasisShares SharesOf(const CommandEstimates& estimates, const SimulationResult& simulation);
+
 struct Prediction {
   int64_t step_ns = 0;
   int64_t low_ns = 0, high_ns = 0;  // nine in ten steps
@@ -46,11 +55,10 @@ struct Prediction {
   std::array<CopyTraffic, kNumCopyClasses> copies{};
   IdVector<DeviceId, int64_t> peak_bytes;
   CriticalPath critical_path;
-  std::array<double, kNumCostBases> basis_share{};  // of the commands' time, by CostBasis
-  std::optional<PipelinePrediction> input;          // where threads fill queues that the step takes from
-  int unknown_commands = 0;                         // that go by nothing (CostBasis::kNothing)
+  BasisShares basis;
+  std::optional<PipelinePrediction> input;  // where threads fill queues that the step takes from
 
-  double share(CostBasis basis) const { return basis_share[static_cast<size_t>(basis)]; }
+  double share(CostBasis of) const { return basis.of(of); }
   double uncalibrated_share() const;
   // Of what goes by other ops, by sizes far from those that were measured, or by nothing.
   double extrapolated_share() const;

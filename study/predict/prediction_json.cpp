@@ -53,7 +53,7 @@ json PredictionJson(const Machine& machine, const sims::Prediction& prediction) 
     peak[machine.device(d).local_name()] = prediction.peak_bytes[d];
   }
   const sims::CriticalPath& path = prediction.critical_path;
-  const std::string caveat = CaveatOf(prediction, machine);
+  const std::string caveat = CaveatOf(prediction.basis, machine);
   json result = {
       {"caveat", caveat.empty() ? json(nullptr) : json(caveat)},
       {"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
@@ -127,10 +127,10 @@ json SweepJson(const sims::Sweep& sweep) {
   return {{"bandwidth", sweep.bandwidth}, {"curves", curves}, {"crossings", crossings}};
 }
 
-std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine) {
-  const double unknown = prediction.share(CostBasis::kNothing);
-  const double assumed = prediction.share(CostBasis::kAssumed);
-  const double measured = prediction.share(CostBasis::kMeasured) + prediction.share(CostBasis::kFitted);
+std::string CaveatOf(const sims::BasisShares& basis, const Machine& machine) {
+  const double unknown = basis.of(CostBasis::kNothing);
+  const double assumed = basis.of(CostBasis::kAssumed);
+  const double measured = basis.of(CostBasis::kMeasured) + basis.of(CostBasis::kFitted);
   const double outside = 1 - measured - unknown - assumed;
   if (assumed >= kNotable) {
     const std::string devices = DevicesWithoutRates(machine);
@@ -140,12 +140,12 @@ std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine)
         PercentText(assumed, 0), devices.empty() ? "" : " for ", devices);
   }
   if (unknown >= kNotable) {
-    return fmt::format(
-        "nothing to go by for {} of the commands' time: {} unknown work", PercentText(unknown, 0),
-        prediction.unknown_commands == 1 ? "1 command has"
-                                         : fmt::format("{} commands have", prediction.unknown_commands));
+    return fmt::format("nothing to go by for {} of the commands' time: {} unknown work",
+                       PercentText(unknown, 0),
+                       basis.unknown_commands == 1 ? "1 command has"
+                                                   : fmt::format("{} commands have", basis.unknown_commands));
   }
-  const bool calibrated = prediction.share(CostBasis::kExtrapolated) > 0 || measured > 0;
+  const bool calibrated = basis.of(CostBasis::kExtrapolated) > 0 || measured > 0;
   if (calibrated && outside >= kNotable)
     return fmt::format("outside what was calibrated for {} of the commands' time", PercentText(outside, 0));
   return "";

@@ -34,6 +34,6 @@ nlohmann::json SweepJson(const sims::Sweep& sweep);
 // Why the figure is not to be relied on, for the first line of an output: it lies outside what was
 // calibrated, or there is nothing to go by. Empty where it rests on measurements, or, without a cost file, on
 // the rates of a machine file.
-std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine);
+std::string CaveatOf(const sims::BasisShares& basis, const Machine& machine);
 
 }  // namespace lanescope::study
