@@ -131,7 +131,7 @@ void AddCompare(CLI::App* app) {
   auto options = std::make_shared<CompareOptions>();
   command
       ->add_option("graphs", options->graphs,
-                   "GraphDef files; GRAPH:STRATEGY,... gives one its own strategies")
+                   std::string(kGraphHelp) + ", one or more; GRAPH:STRATEGY,... gives one its own strategies")
       ->required();
   command
       ->add_option("--strategies", options->strategies,

@@ -290,7 +290,7 @@ void RunGraph(const RunOptions& given) {
 void AddRun(CLI::App* app) {
   auto* command = app->add_subcommand("run", "Execute steps of a graph and record a trace");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("graph", options->graph, kGraphHelp)->required();
   command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
   command->add_option("--steps", options->run.steps, "Recorded steps")
       ->capture_default_str()

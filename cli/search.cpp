@@ -222,7 +222,7 @@ std::string CheckBudget(const std::string& text) {
 void AddSearch(CLI::App* app) {
   auto* command = app->add_subcommand("search", "Look for the placement with the shortest predicted step");
   auto options = std::make_shared<SearchCommand>();
-  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("graph", options->graph, kGraphHelp)->required();
   command->add_option("--cost", options->cost,
                       "Cost model (see calibrate); default: the machine file's rates, uncalibrated");
   command->add_option("--budget", options->budget, "Time to search for at most, e.g. 60s")

@@ -66,7 +66,8 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
         "--strategy {} -o FILE.pb` and take that",
         name, name);
   }
-  Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
+  for (const GraphStrategy& strategy : GraphStrategies()) known.append(strategy.name).append(", ");
+  Throw(Code::kNotFound, "no strategy '{}': use one of {}@placement.json or exec:PROGRAM", name, known);
 }
 
 IdVector<NodeId, DeviceId> FollowNeighbours(const Graph& graph, const IdVector<NodeId, NodeId>& groups,
