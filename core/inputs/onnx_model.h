@@ -30,6 +30,9 @@ OnnxModel ParseOnnxModel(std::string_view bytes, const std::string& folder,
 
 // The ops of ONNX's own domain that are known here, by name.
 std::vector<std::string> OnnxOps();
+// Whether `op`, as which a graph has an op by its cost alone, is one that is known here: with the shapes of
+// its inputs it would be read as other ops.
+bool ReadsByShape(std::string_view op);
 // The model's step as a run configuration.
 std::string RunConfigurationOf(const OnnxModel& model);
 

@@ -243,6 +243,20 @@ TEST(Run, ListsAllOpsWithoutKernelsInOneLine) {
   EXPECT_THAT(simulated["caveat"].get<std::string>(), HasSubstr("nothing to go by for 100%"));
 }
 
+// A product whose inputs' shapes an op without a kernel leaves open is not what is missing.
+TEST(Run, OpsBehindAnUnknownShapeAreNotCalledMissing) {
+  const Folder folder;
+  const std::string products = R"(
+    node { name: "one" op: "OnnxMatMul" input: "scaler" input: "scaler" }
+    node { name: "two" op: "OnnxMatMul" input: "scaler" input: "one" }
+    node { name: "known" op: "OnnxRelu" input: "x" }
+    node { name: "x" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } } float_val: 1 } } } })";
+  const std::string graph = folder.Write("g.pbtxt", "node { name: 'scaler' op: 'OnnxScaler' }" + products);
+  const Outcome outcome = Lanescope({"run", graph, "--target", "two", "--target", "known"});
+  ExpectError(outcome, 1, "Unimplemented", "no kernel here for OnnxRelu (1), OnnxScaler (1); OnnxMatMul (2)");
+}
+
 TEST(Run, ModelledDevicesCannotRun) {
   ExpectError(Lanescope({"run", Sample("polynomial"), "--machine", SampleMachine("k80x2")}), 1,
               "FailedPrecondition", "modelled");

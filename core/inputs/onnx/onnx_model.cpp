@@ -21,6 +21,8 @@ namespace {
 
 // Rules look at this many without asking how many there are.
 constexpr size_t kLeastInputs = 3;
+// Of the names of ops that a graph has by their cost alone.
+constexpr std::string_view kCostOnlyPrefix = "Onnx";
 
 class OnnxReader {
  public:
@@ -124,7 +126,7 @@ class OnnxReader {
       }
       outputs.push_back(info);
     }
-    std::string op = "Onnx";
+    std::string op(kCostOnlyPrefix);
     for (const char c : proto.op_type())
       if (std::isalnum(static_cast<unsigned char>(c)) != 0) op += c;
     return to_.CostOnly(op, inputs, outputs, 0);
@@ -206,6 +208,11 @@ OnnxModel ReadOnnxModel(const std::string& path, const std::map<std::string, Sha
   } catch (const Error& error) {
     Throw(error.code(), "{}: {}", path, error.message());
   }
+}
+
+bool ReadsByShape(std::string_view op) {
+  return op.starts_with(kCostOnlyPrefix) &&
+         AllOnnxRules().contains(std::string(op.substr(kCostOnlyPrefix.size())));
 }
 
 std::vector<std::string> OnnxOps() {
