@@ -52,6 +52,7 @@ void PrintPrediction(std::string_view graph, std::string_view strategy, const Ma
   if (prediction.uncalibrated_share() > 0 && origin != "uncalibrated") {
     Print("  {} of the commands' time is not calibrated\n", PercentText(prediction.uncalibrated_share(), 0));
   }
+  if (const std::string wide = study::WideIntervalOf(prediction); !wide.empty()) Print("  {}\n", wide);
   TextTable devices;
   devices.Text("Device").Number("Busy").Number("Peak memory");
   for (const DeviceId d : ShownDevices(machine, prediction)) {

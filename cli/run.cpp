@@ -118,11 +118,10 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
 study::Profile ProfileOf(const RunOptions& options) {
   const auto name = std::ranges::find(study::kProfileNames, options.profile);
   const auto profile = static_cast<study::Profile>(name - study::kProfileNames.begin());
-  if (profile != study::Profile::kOff && options.trace.empty()) {
-    Throw(Code::kInvalidArgument, "--profile {} needs --trace: what is captured goes into the trace",
-          options.profile);
-  }
-  return profile;
+  if (profile == study::Profile::kOff || !options.trace.empty()) return profile;
+  NoteLine(
+      fmt::format("note: nothing is captured without --trace, where --profile {} would go", options.profile));
+  return study::Profile::kOff;
 }
 
 // What a signal ends says how far it came.

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/base/units.h"
 #include "core/schedule/cost.h"
@@ -125,6 +127,27 @@ json SweepJson(const sims::Sweep& sweep) {
                          {"step_ns", crossing.step_ns}});
   }
   return {{"bandwidth", sweep.bandwidth}, {"curves", curves}, {"crossings", crossings}};
+}
+
+std::string WideIntervalOf(const sims::Prediction& prediction) {
+  constexpr double kWide = 4;
+  const auto low = static_cast<double>(std::max<int64_t>(prediction.low_ns, 1));
+  const double factor = static_cast<double>(prediction.high_ns) / low;
+  if (factor < kWide) return "";
+  // By how little is known of them: what is least known makes most of the width.
+  const std::pair<CostBasis, const char*> reasons[] = {
+      {CostBasis::kNothing, "commands whose work nobody knows"},
+      {CostBasis::kAssumed, "rates that nobody gave"},
+      {CostBasis::kExtrapolated, "ops or sizes that no measurement is near"},
+      {CostBasis::kRates, "a machine file's rates"}};
+  for (const auto& [basis, reason] : reasons) {
+    if (prediction.share(basis) >= kNotable) {
+      return fmt::format("the interval spans a factor of {:.0f}: {} of the commands' time goes by {}", factor,
+                         PercentText(prediction.share(basis), 0), reason);
+    }
+  }
+  return fmt::format("the interval spans a factor of {:.0f}: steps varied as much where they were measured",
+                     factor);
 }
 
 std::string CaveatOf(const sims::BasisShares& basis, const Machine& machine) {

@@ -35,5 +35,7 @@ nlohmann::json SweepJson(const sims::Sweep& sweep);
 // calibrated, or there is nothing to go by. Empty where it rests on measurements, or, without a cost file, on
 // the rates of a machine file.
 std::string CaveatOf(const sims::BasisShares& basis, const Machine& machine);
+// Why the interval is wide, where it spans a factor of four and more; else empty.
+std::string WideIntervalOf(const sims::Prediction& prediction);
 
 }  // namespace lanescope::study

@@ -212,6 +212,12 @@ def test_a_comparison_shows_itself(tmp_path):
     mine.strategy = "<mine>"
     comparison = lanescope.compare(POLYNOMIAL, MACHINE, ["single", mine], steps=2, rounds=1, repeats=1)
     assert [row["strategy"] for row in comparison.rows] == ["single", "<mine>"]
+    verdict, empty, head, *lines = str(comparison).split("\n")
+    assert verdict == comparison.verdict and empty == ""
+    assert head.split() == ["Placement", "Measured", "Predicted", "low", "high", "Error"]
+    assert [line.split()[:2] for line in lines] == [["polynomial.pbtxt", "single"], ["polynomial.pbtxt", "<mine>"]]
+    assert len({len(line) for line in [head, *lines]}) == 1
+    assert repr(comparison) == "<lanescope.Comparison of 2 rows: single, <mine>>"
     page = comparison._repr_html_()
     assert page.count("<svg") == page.count("</svg>") == 2
     assert "&lt;mine&gt;" in page and "<mine>" not in page
