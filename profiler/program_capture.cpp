@@ -20,6 +20,7 @@
 #include "profiler/capture_server.h"
 #include "profiler/clock_alignment.h"
 #include "profiler/cuda_driver.h"
+#include "profiler/program_file.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::profiler {
@@ -98,8 +99,12 @@ int WaitFor(Child* program, const std::atomic<int>& ended_by) {
   return how;
 }
 
-std::string WhyNothing(const CaptureReport& report, bool injected) {
+std::string WhyNothing(const CaptureReport& report, bool injected, const std::string& program) {
   if (!injected) return fmt::format("{} was not found beside the program", kLibraryName);
+  if (report.processes == 0 && IsStaticProgram(ProgramFile(program))) {
+    return fmt::format(
+        "'{}' is linked statically, so that no capture can be loaded into it; link it dynamically", program);
+  }
   if (!report.failures.empty()) return report.failures.front();
   if (!HasCudaDriver()) return "this machine has no CUDA driver (libcuda.so.1)";
   if (report.processes == 0) return "the program did not use CUDA";
@@ -196,7 +201,7 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
   result.processes = report.processes;
   result.rows = report.rows;
   result.device_rows = report.device_rows;
-  if (report.device_rows == 0) result.nothing = WhyNothing(report, !library.empty());
+  if (report.device_rows == 0) result.nothing = WhyNothing(report, !library.empty(), options.words[0]);
   AddNotes(report, &result);
   sink->Consume(NotesOf(result, report));
   writer.EndRun(result.run, Judge(how, signal, report));

@@ -141,6 +141,30 @@ TEST_F(InjectionProgramTest, WithoutADriverTheLibraryStaysOutOfTheWay) {
   EXPECT_TRUE(Info().complete);
 }
 
+// Law: a program that nothing can be loaded into runs to its end, and one line says why it is not captured.
+TEST_F(InjectionProgramTest, AStaticallyLinkedProgramRunsUnharmedAndTheReasonIsSaid) {
+  options_.words = {LANESCOPE_STATIC_NVTX_PROGRAM};
+  if (options_.words[0].empty()) GTEST_SKIP() << "the system has no static libraries";
+  const ProgramCaptureResult result = Run({"ranges", "domains", "cuda", "fork", "exit7"});
+  EXPECT_EQ(result.status, 7);
+  EXPECT_EQ(result.processes, 0);
+  EXPECT_EQ(result.nothing, "'" + options_.words[0] +
+                                "' is linked statically, so that no capture can be loaded into it; link it "
+                                "dynamically");
+  EXPECT_TRUE(Info().complete);
+}
+
+TEST_F(InjectionProgramTest, ProgramsBesideAStaticallyLinkedOneAreCaptured) {
+  const std::string program = LANESCOPE_STATIC_NVTX_PROGRAM;
+  if (program.empty()) GTEST_SKIP() << "the system has no static libraries";
+  options_.words = {"/bin/sh", "-c",
+                    program + " ranges && " + LANESCOPE_NVTX_PROGRAM + " ranges && " + program + " ranges"};
+  const ProgramCaptureResult result = Run({});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.processes, 1);
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
+}
+
 TEST_F(InjectionProgramTest, AKilledProgramLeavesWhatItHandedOver) {
   const std::string sign = (file_.folder() / "handed_over").string();
   std::thread wait([&] {
