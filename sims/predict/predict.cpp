@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/split_mix.h"
 #include "core/base/statistics.h"
+#include "sims/predict/caveat.h"
 #include "sims/time/ticks.h"
 
 namespace lanescope::sims {
@@ -136,6 +137,7 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
     traffic.ns += time.end_ns - time.start_ns;
   }
   for (double& part : share) part = total > 0 ? part / total : 0;
+  prediction->caveat = CaveatOf(*prediction, machine);
 }
 
 // A copy of which nobody knows how many bytes it moves.

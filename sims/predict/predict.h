@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -49,6 +50,10 @@ struct Prediction {
   std::array<double, kNumCostBases> basis_share{};  // of the commands' time, by CostBasis
   std::optional<PipelinePrediction> input;          // where threads fill queues that the step takes from
   int unknown_commands = 0;                         // that go by nothing (CostBasis::kNothing)
+  // Why step_ns is not to be relied on: a tenth of the commands' time lies outside what was calibrated, or
+  // has nothing to go by, as on a machine without rates. Empty where it rests on measurements, or, without a
+  // cost file, on the rates of a machine file. To be shown with the figure.
+  std::string caveat;
 
   double share(CostBasis basis) const { return basis_share[static_cast<size_t>(basis)]; }
   double uncalibrated_share() const;

@@ -88,7 +88,7 @@ StrategyInput InputOf(const Workload& workload, const Predictor& predictor) {
 std::string CaveatOfBest(const Workload& workload, const Predictor& predictor,
                          const sims::FoundPlacement& best) {
   const Schedule schedule = CompileStep({&workload, best.origin, best.placement}, predictor.machine());
-  return CaveatOf(predictor.Predict(workload, schedule, {.draws = 0}), predictor.machine());
+  return predictor.Predict(workload, schedule, {.draws = 0}).caveat;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct PlacementSearchRequest {
 struct FoundPlacements {
   sims::SearchResult result;
   sims::LowerBound bound;
-  std::string caveat;  // of the best's prediction (CaveatOf); empty: none
+  std::string caveat;  // of the best's prediction; empty: none
   // How much longer the best takes than the bound, as a fraction of it.
   std::optional<double> gap() const;
 };

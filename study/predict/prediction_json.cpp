@@ -5,26 +5,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/base/units.h"
-#include "core/schedule/cost.h"
 #include "sims/effects/effect.h"
 
 namespace lanescope::study {
 namespace {
 
 using nlohmann::json;
-
-constexpr double kNotable = 0.1;  // share of the commands' time
-
-// "GPU:0, GPU:1": devices without an arithmetic rate or a bandwidth.
-std::string DevicesWithoutRates(const Machine& machine) {
-  std::string names;
-  for (const DeviceSpec& device : machine.devices) {
-    if (!device.peak_flops.empty() && device.memory_bandwidth > 0) continue;
-    names += (names.empty() ? "" : ", ") + device.local_name();
-  }
-  return names;
-}
 
 }  // namespace
 
@@ -53,9 +39,8 @@ json PredictionJson(const Machine& machine, const sims::Prediction& prediction) 
     peak[machine.device(d).local_name()] = prediction.peak_bytes[d];
   }
   const sims::CriticalPath& path = prediction.critical_path;
-  const std::string caveat = CaveatOf(prediction, machine);
   json result = {
-      {"caveat", caveat.empty() ? json(nullptr) : json(caveat)},
+      {"caveat", prediction.caveat.empty() ? json(nullptr) : json(prediction.caveat)},
       {"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
       {"busy", busy},
       {"peak_bytes", peak},
@@ -125,30 +110,6 @@ json SweepJson(const sims::Sweep& sweep) {
                          {"step_ns", crossing.step_ns}});
   }
   return {{"bandwidth", sweep.bandwidth}, {"curves", curves}, {"crossings", crossings}};
-}
-
-std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine) {
-  const double unknown = prediction.share(CostBasis::kNothing);
-  const double assumed = prediction.share(CostBasis::kAssumed);
-  const double measured = prediction.share(CostBasis::kMeasured) + prediction.share(CostBasis::kFitted);
-  const double outside = 1 - measured - unknown - assumed;
-  if (assumed >= kNotable) {
-    const std::string devices = DevicesWithoutRates(machine);
-    return fmt::format(
-        "nothing to go by for {} of the commands' time: the machine file gives no rates{}{}; 10 GFLOP/s and "
-        "10 GB/s are assumed",
-        PercentText(assumed, 0), devices.empty() ? "" : " for ", devices);
-  }
-  if (unknown >= kNotable) {
-    return fmt::format(
-        "nothing to go by for {} of the commands' time: {} unknown work", PercentText(unknown, 0),
-        prediction.unknown_commands == 1 ? "1 command has"
-                                         : fmt::format("{} commands have", prediction.unknown_commands));
-  }
-  const bool calibrated = prediction.share(CostBasis::kExtrapolated) > 0 || measured > 0;
-  if (calibrated && outside >= kNotable)
-    return fmt::format("outside what was calibrated for {} of the commands' time", PercentText(outside, 0));
-  return "";
 }
 
 }  // namespace lanescope::study
