@@ -15,7 +15,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/thread.h"
 #include "profiler/batch_codec.h"
 #include "profiler/clock_alignment.h"
 
@@ -86,7 +85,7 @@ CaptureServer::CaptureServer(traces::ActivitySink* sink, size_t max_connections)
     Fail(path_.c_str());
   }
   try {
-    thread_ = StartThread("captured processes", [this] { Loop(); });
+    thread_ = Thread("captured processes", [this] { Loop(); });
   } catch (...) {
     CloseSocket();
     throw;
@@ -115,7 +114,7 @@ CaptureReport CaptureServer::Finish() {
   stop_.store(true);
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));
-  if (thread_.joinable()) thread_.join();
+  thread_.Wait();
   return Report();
 }
 

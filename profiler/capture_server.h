@@ -8,9 +8,9 @@
 #include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "core/base/thread.h"
 #include "profiler/capture_channel.h"
 #include "traces/record/activity_rows.h"
 
@@ -67,7 +67,7 @@ class CaptureServer {
   mutable std::mutex mutex_;  // of report_
   CaptureReport report_;
   std::set<uint32_t> pids_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lanescope::profiler

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/thread.h"
 
 namespace lanescope::exec {
 
@@ -49,7 +49,7 @@ class Coordinator {
  private:
   struct Member {
     std::string name;
-    std::thread thread;
+    Thread thread;
     bool has_ended = false;
   };
 

@@ -5,7 +5,6 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "core/base/thread.h"
 
@@ -25,7 +24,7 @@ void RunInterruptibly(study::Cancellation* cancellation, const std::function<voi
   std::optional<nb::python_error> signal;
   {
     const nb::gil_scoped_release unlocked;
-    std::thread thread = StartThread("studying", [&] {
+    Thread thread("studying", [&] {
       try {
         work();
       } catch (...) {
@@ -48,7 +47,7 @@ void RunInterruptibly(study::Cancellation* cancellation, const std::function<voi
       lock.lock();
     }
     lock.unlock();
-    thread.join();
+    thread.Wait();
   }
   if (signal) throw std::move(*signal);
   if (thrown) std::rethrow_exception(thrown);

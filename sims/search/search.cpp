@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -158,38 +157,30 @@ class PlacementSearch {
     std::vector<ChainOutcome> outcomes(static_cast<size_t>(count));
     std::atomic<int> next{0};
     std::atomic<bool> stop{false};
-    std::mutex mutex;
-    std::optional<Error> failure;
+    std::atomic<int> ended{0};  // threads
     const auto work = [&] {
       try {
         for (int chain = next++; chain < count && !stop; chain = next++)
           outcomes[static_cast<size_t>(chain)] = RunChain(first + chain, stop);
-      } catch (const Error& error) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = error;
-        stop = true;
+      } catch (...) {
+        stop = true;  // the others need not go on
+        ++ended;
+        throw;
       }
+      ++ended;
     };
-    std::vector<std::thread> threads;
-    std::atomic<int> running{0};
+    std::vector<Thread> threads;
     try {
-      for (int t = 0; t < std::clamp(options_.threads, 1, count); ++t) {
-        ++running;
-        threads.push_back(StartThread("searching", [&] {
-          work();
-          --running;
-        }));
-      }
-    } catch (const Error&) {
-      --running;
+      for (int t = 0; t < std::clamp(options_.threads, 1, count); ++t)
+        threads.emplace_back("searching", work);
+    } catch (...) {
       if (threads.empty()) throw;  // fewer threads find the same
     }
-    while (running > 0) {
+    while (ended < static_cast<int>(threads.size())) {
       if (IsOver()) stop = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    for (std::thread& thread : threads) thread.join();
-    if (failure) throw *failure;  // which ends the other ranks too
+    JoinAll(threads);  // what one throws ends the other ranks too
     return outcomes;
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <thread>
 
 #include "sims/search/lower_bound.h"
@@ -181,6 +182,30 @@ TEST(SearchTest, MemoryLimitsAreHard) {
   const Schedule schedule =
       Compile(input.graph, input.info, *input.step, result.best.front().placement, input.machine);
   for (const DeviceId gpu : world.machine.Gpus()) EXPECT_LE(schedule.peak_bytes[gpu], 1024);
+}
+
+// The time of a copy is asked for in every thread that simulates; those of a search have no memory for it.
+class CostsOfOneThread : public RooflineCost {
+ public:
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override {
+    if (std::this_thread::get_id() != owner_) throw std::bad_alloc();
+    return RooflineCost::Copy(machine, src, dst, bytes);
+  }
+
+ private:
+  const std::thread::id owner_ = std::this_thread::get_id();
+};
+
+// Law: what a thread of the search throws, whatever it is, comes to whoever searches.
+TEST(SearchTest, AThreadWithoutMemoryEndsTheSearchAlone) {
+  const PlacementWorld world(7, 30, 2);
+  const CostsOfOneThread costs;
+  const StrategyInput input = world.input();
+  const StrategyInput failing{input.graph, input.info, input.machine, costs, input.placer, input.step};
+  for (const int threads : {1, 4}) {
+    EXPECT_THROW(SearchPlacements(failing, {}, StartsOf(failing), {.threads = threads, .rounds = 2}),
+                 std::bad_alloc);
+  }
 }
 
 TEST(SearchTest, AnInterruptKeepsTheBest) {

@@ -10,7 +10,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <variant>
 #include <vector>
 
@@ -53,7 +52,7 @@ class TraceWriter::Impl {
         place_(path, appears),
         database_(OpenTraceForWriting(place_.path(), path)),
         strings_(database_) {
-    thread_ = StartThread("writing a trace", [this] { Loop(); });
+    thread_ = Thread("writing a trace", [this] { Loop(); });
   }
 
   ~Impl() {
@@ -229,7 +228,7 @@ class TraceWriter::Impl {
       wake_.notify_one();
       taken_.notify_all();
     }
-    if (thread_.joinable()) thread_.join();
+    thread_.Wait();
   }
 
   void Loop() {
@@ -367,7 +366,7 @@ class TraceWriter::Impl {
   bool stop_ = false;
   bool closed_ = false;
 
-  std::thread thread_;
+  Thread thread_;
 
   std::mutex sinks_mutex_;
   std::map<int, std::unique_ptr<Sink>> sinks_;
