@@ -113,11 +113,13 @@ std::string WhyNothing(const CaptureReport& report, bool injected, const std::st
 
 traces::RunOutcome Judge(int how, int ended_by, const CaptureReport& report) {
   traces::RunOutcome outcome;
-  outcome.incomplete = WIFSIGNALED(how) || report.unfinished_with_device > 0;
+  outcome.incomplete = WIFSIGNALED(how) || report.unfinished_with_device > 0 || !report.ended_early.empty();
   if (ended_by != 0) {
     outcome.error = "Cancelled: " + InterruptReason(ended_by);
   } else if (WIFSIGNALED(how)) {
     outcome.error = fmt::format("Aborted: signal {} ended the program", WTERMSIG(how));
+  } else if (!report.ended_early.empty()) {
+    outcome.error = "ResourceExhausted: the capture ended before the program: " + report.ended_early;
   } else if (report.unfinished_with_device > 0) {
     outcome.error =
         fmt::format("DataLoss: {} captured processes ended without handing over their last records",
@@ -128,6 +130,9 @@ traces::RunOutcome Judge(int how, int ended_by, const CaptureReport& report) {
 
 void AddNotes(const CaptureReport& report, ProgramCaptureResult* result) {
   result->notes = report.notes;
+  if (!report.ended_early.empty()) {
+    result->notes.push_back("the capture ended before the program, which went on: " + report.ended_early);
+  }
   if (report.unfinished > 0) {
     result->notes.push_back(fmt::format(
         "{} processes ended without handing over what they recorded last, at most 0.2 seconds of it",
