@@ -85,9 +85,9 @@ TEST(PredictorTest, APredictionWithoutRatesCarriesTheCaveat) {
   };
   EXPECT_EQ(
       caveat(Predictor(step.machine)),
-      "nothing to go by for 100% of the commands' time: the machine file gives no rates for CPU:0, GPU:0, "
+      "nothing to go by for 32% of the commands' time: the machine file gives no rates for CPU:0, GPU:0, "
       "GPU:1; 10 GFLOP/s and 10 GB/s are assumed");
-  EXPECT_EQ(caveat(Predictor(step.machine, step.Table(1000, 0))), "");
+  EXPECT_EQ(caveat(Predictor(step.machine, step.Table(1'000'000, 0))), "");
   Machine with_rates = step.machine;
   for (DeviceSpec& device : with_rates.devices) {
     device.peak_flops[DataType::kFloat] = 1e12;
