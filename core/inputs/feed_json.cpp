@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/json_object.h"
 
 namespace lanescope {
@@ -137,19 +138,13 @@ Tensor ReadValues(JsonObject* object, DataType dtype) {
   }
 }
 
-// The file's true place, links followed, must lie in the tree of the configuration's own folder.
 std::string ResolveFile(JsonObject* object, const std::string& directory) {
-  namespace fs = std::filesystem;
   const std::string file = object->String("file");
   if (file.find('\0') != std::string::npos) object->Fail("file", "is no file name");
-  std::error_code error;
-  const fs::path root = fs::weakly_canonical(directory.empty() ? "." : directory, error);
-  const fs::path path = error ? fs::path() : fs::weakly_canonical(root / file, error);
-  const fs::path relative = path.lexically_relative(root);
-  if (error || fs::path(file).is_absolute() || relative.empty() || *relative.begin() == "..") {
+  const std::optional<std::string> path = PathWithin(directory, file);
+  if (!path.has_value())
     object->Fail("file", "must name a file in the folder of the run configuration or below");
-  }
-  return path.string();
+  return *path;
 }
 
 void ReadFileFeed(JsonObject* object, const std::string& directory, FeedSpec* feed) {

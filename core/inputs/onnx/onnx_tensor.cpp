@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 
 namespace lanescope {
 namespace {
@@ -71,17 +72,6 @@ int64_t Number(const std::string& text) {
   return std::stoll(text);
 }
 
-// Inside `folder`, whatever the model says.
-fs::path FileInside(const std::string& folder, const std::string& location) {
-  const fs::path path(location);
-  const bool leaves =
-      path.empty() || path.is_absolute() ||
-      std::any_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
-  if (leaves || location.find('\0') != std::string::npos)
-    Throw(Code::kInvalidArgument, "lies in '{}', which is not beside the model", location);
-  return fs::path(folder) / path;
-}
-
 struct Place {
   fs::path path;
   int64_t offset = 0;
@@ -100,7 +90,11 @@ Place PlaceOf(const onnx::TensorProto& proto, const std::string& folder, int64_t
   if (folder.empty()) Throw(Code::kInvalidArgument, "lies in '{}', which cannot be read here", location);
   if (length.value_or(bytes) != bytes)
     Throw(Code::kInvalidArgument, "has {} bytes in '{}', not {}", *length, location, bytes);
-  place.path = FileInside(folder, location);
+  const std::optional<std::string> path = PathWithin(folder, location);
+  if (!path.has_value())
+    Throw(Code::kInvalidArgument, "lies in '{}', which leads out of the model's folder; copy the file there",
+          location);
+  place.path = *path;
   std::error_code error;
   if (!fs::is_regular_file(place.path, error))
     Throw(Code::kNotFound, "lies in '{}', which is no file beside the model", location);

@@ -206,5 +206,29 @@ TEST_F(Weights, LieNowhereElse) {
   EXPECT_THROW(Read("none.bin", "0"), Error);
 }
 
+// Law: where a link leads counts, not where it lies: one to a file of the folder is read, one out of it is
+// not.
+TEST_F(Weights, FollowNoLinkOutOfTheFolder) {
+  namespace fs = std::filesystem;
+  const std::string outside = folder_ + "-outside.bin";
+  fs::copy_file(folder_ + "/w.bin", outside);
+  fs::create_symlink(outside, folder_ + "/out.bin");
+  fs::create_directory_symlink(fs::path(folder_).parent_path(), folder_ + "/up");
+  fs::create_symlink("w.bin", folder_ + "/in.bin");
+  for (const std::string& location :
+       {std::string("out.bin"), "up/" + fs::path(outside).filename().string()}) {
+    try {
+      Read(location, "4");
+      ADD_FAILURE() << location;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kInvalidArgument);
+      EXPECT_THAT(error.message(), HasSubstr("leads out of the model's folder"));
+    }
+  }
+  const OnnxModel model = Read("in.bin", "4");
+  EXPECT_EQ(model.graph.node(model.graph.FindNode("w")).GetTensorAttr("value").data<float>()[1], 2.0f);
+  fs::remove(outside);
+}
+
 }  // namespace
 }  // namespace lanescope
