@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_object.h"
+#include "core/graph/small_float_tensor.h"
 
 namespace lanescope {
 namespace {
@@ -20,6 +21,7 @@ constexpr int64_t kMaxFeedCount = int64_t{1} << 31;
 
 bool IsNumeric(DataType dtype) {
   switch (dtype) {
+    case DataType::kHalf:
     case DataType::kFloat:
     case DataType::kDouble:
     case DataType::kInt32:
@@ -36,7 +38,7 @@ DataType ReadDtype(JsonObject* object) {
   const std::string name = object->String("dtype");
   const DataType dtype = ParseDataType(name);
   if (dtype != DataType::kString && !IsNumeric(dtype)) {
-    object->Fail("dtype", "must be float32, float64, int32, int64, uint8, bool or string");
+    object->Fail("dtype", "must be float16, float32, float64, int32, int64, uint8, bool or string");
   }
   return dtype;
 }
@@ -121,6 +123,8 @@ Tensor ReadValues(JsonObject* object, DataType dtype) {
     object->Fail("values", fmt::format("has {} values for a shape of {}", flat.size(), shape.NumElements()));
   }
   switch (dtype) {
+    case DataType::kHalf:
+      return NarrowedTensor(ConvertAll<float>(object, shape, flat), dtype);
     case DataType::kFloat:
       return ConvertAll<float>(object, shape, flat);
     case DataType::kDouble:
