@@ -79,8 +79,8 @@ void PrintResult(const study::RecordedRun& run, const Spread& spread, const std:
         TimeText(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
   for (size_t i = 0; i < run.last_fetches().size(); ++i) {
     const Tensor& tensor = run.last_fetches()[i];
-    Print("  {} {}{} = {}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
-          tensor.shape().ToString(), ValuesText(tensor));
+    Print("  {} {}{} = {}\n", TitleOf(workload.spec(), workload.spec().fetches[i]),
+          DataTypeName(tensor.dtype()), tensor.shape().ToString(), ValuesText(tensor));
   }
   if (const auto staleness = StalenessOf(run)) {
     Print("staleness: {:.2f} updates of others during a step, {} at most\n", staleness->mean,
@@ -92,7 +92,7 @@ void PrintResult(const study::RecordedRun& run, const Spread& spread, const std:
 
 json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::string& trace) {
   json fetches = json::array();
-  const auto& names = run.placed().workload->spec().fetches;
+  const std::vector<std::string> names = FetchTitles(run.placed().workload->spec());
   for (size_t i = 0; i < run.last_fetches().size(); ++i)
     fetches.push_back(TensorJson(names[i], run.last_fetches()[i]));
   json result;
@@ -244,7 +244,7 @@ void RunGraph(const RunOptions& given) {
   }
   std::optional<FetchFiles> files;
   if (!options.save_fetches.empty() && job.is_first())
-    files.emplace(options.save_fetches, placed.workload->spec().fetches,
+    files.emplace(options.save_fetches, FetchTitles(placed.workload->spec()),
                   options.run.warmup + options.run.steps - 1);
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;

@@ -172,8 +172,13 @@ std::vector<QueueRunnerSpec> QueueRunnersOf(const tf::MetaGraph& meta) {
 SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::string& signature_name) {
   const tf::SignatureDef& signature = SignatureIn(*meta, signature_name);
   SavedModel model;
-  for (const auto& [key, tensor] : signature.inputs())
-    model.spec.feeds[tensor.name()] = SignatureFeed(key, tensor);
+  for (const auto& [key, tensor] : signature.inputs()) {
+    const FeedSpec& feed = model.spec.feeds[tensor.name()] = SignatureFeed(key, tensor);
+    const Shape open = ShapeFromProto(tensor.tensor_shape());
+    if (!open.IsExact())
+      model.notes[tensor.name()] =
+          fmt::format("'{}' of shape {} is taken as {}", key, open.ToString(), feed.shape.ToString());
+  }
   std::map<std::string, std::string> outputs;
   for (const auto& [key, tensor] : signature.outputs()) outputs[key] = tensor.name();
   for (const auto& [key, tensor] : outputs) model.spec.fetches.push_back(tensor);
@@ -199,6 +204,9 @@ SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::stri
     NoteProblems(&graph);
   }
   if (!init.empty() && graph.FindNode(init).exists()) model.spec.init.push_back(init);
+  for (const auto* tensors : {&signature.inputs(), &signature.outputs()})
+    for (const auto& [key, tensor] : *tensors)
+      if (!graph.FindNode(key).exists()) model.spec.aliases.emplace(key, tensor.name());
   model.graph = std::move(graph);
   return model;
 }

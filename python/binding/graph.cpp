@@ -101,16 +101,17 @@ void AddGraph(nb::module_& module) {
            nb::arg("machine").none())
       .def_prop_ro("name", [](const GraphHandle& graph) { return graph.workload()->name(); })
       .def_prop_ro("notes", &GraphHandle::notes, "What is assumed of a step that is not configured.")
-      .def_prop_ro("fetches", [](const GraphHandle& graph) { return graph.workload()->spec().fetches; })
+      .def_prop_ro("fetches", [](const GraphHandle& graph) { return FetchTitles(graph.workload()->spec()); })
       .def_prop_ro("targets", [](const GraphHandle& graph) { return graph.workload()->spec().targets; })
       .def_prop_ro(
           "feeds",
           [](const GraphHandle& graph) {
             nb::dict feeds;
-            for (const auto& [name, feed] : graph.workload()->spec().feeds) {
+            const RunSpec& spec = graph.workload()->spec();
+            for (const auto& [name, feed] : spec.feeds) {
               nb::list shape;
               for (const Dim dim : feed.shape.dims()) shape.append(dim);
-              feeds[name.c_str()] = nb::make_tuple(NumpyName(feed.dtype), nb::tuple(shape));
+              feeds[TitleOf(spec, name).c_str()] = nb::make_tuple(NumpyName(feed.dtype), nb::tuple(shape));
             }
             return feeds;
           },

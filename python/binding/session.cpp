@@ -64,7 +64,7 @@ class SessionHandle {
     if (recorded) capture_->BeginRecording();
     RunInterruptibly(&cancellation_, [&] { recorded ? run_->RunSteps(1) : run_->WarmUp(1); });
     nb::dict result;
-    const auto& names = placement_.workload().spec().fetches;
+    const std::vector<std::string> names = FetchTitles(placement_.workload().spec());
     for (size_t i = 0; i < fetches_.size(); ++i) result[names[i].c_str()] = ArrayOf(fetches_[i]);
     return result;
   }
@@ -94,9 +94,9 @@ class SessionHandle {
     std::map<std::string, Tensor> feeds;
     if (fed_) {
       for (const auto& [name, tensor] : *fed_) {
-        std::string known = name;  // "x" and "x:0" are one tensor
+        std::string known = GraphTensorOf(spec, name);  // "x" and "x:0" are one tensor
         if (!spec.feeds.contains(known))
-          known = name.ends_with(":0") ? name.substr(0, name.size() - 2) : name + ":0";
+          known = known.ends_with(":0") ? known.substr(0, known.size() - 2) : known + ":0";
         if (!spec.feeds.contains(known)) Throw(Code::kNotFound, "the step is fed no tensor '{}'", name);
         feeds[known] = tensor;
       }

@@ -118,6 +118,16 @@ TEST(Run, WrongFeedsAreRefused) {
   ExpectError(feed(fmt::format("x={}", folder.File("short.npy"))), 1, "InvalidArgument", "feed both");
 }
 
+// A feed in vain would leave the step to numbers that are made.
+TEST(Run, FeedsThatTheStepDoesNotNeedAreRefused) {
+  const Folder folder;
+  WriteNpy(Tensor(DataType::kFloat, Shape({100})), folder.File("x.npy"));
+  const std::string feed = fmt::format("={}", folder.File("x.npy"));
+  ExpectError(Lanescope({"run", Sample("polynomial"), "--steps", "1", "--feed", "y" + feed, "--feed",
+                         "x" + feed, "--fetch", "x:0", "--target", "x"}),
+              1, "InvalidArgument", "the step does not need 'y', which is fed; it is fed 'x'");
+}
+
 TEST(Run, SavesFetchesOfEveryStep) {
   const Folder folder;
   const json result = LanescopeJson({"run", Sample("polynomial"), "--steps", "3", "--warmup", "1", "--json",
@@ -205,7 +215,7 @@ TEST(Run, TheSeedIsOfWhatHasNone) {
   EXPECT_EQ(run({}), run({}));
   EXPECT_NE(run({"--seed", "5"}), run({"--seed", "6"}));
   // The feed alone changes with the seed, too.
-  EXPECT_NE(run({"--seed", "5", "--fetch", "x:0"}), run({"--seed", "6", "--fetch", "x:0"}));
+  EXPECT_NE(run({"--seed", "5", "--fetch", "x:0", "--target", "x"}), run({"--seed", "6", "--fetch", "x:0"}));
   EXPECT_NE(run({"--seed", "5", "--fetch", "noise:0"}), run({"--seed", "6", "--fetch", "noise:0"}));
   // Seeds of the graph and the run configuration stay.
   const auto seeded = [](const std::string& seed) {

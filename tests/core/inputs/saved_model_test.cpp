@@ -96,6 +96,14 @@ TEST(SavedModels, TheSignatureSaysWhatAStepIs) {
               HasSubstr("has no signature 'gone'"));
 }
 
+TEST(SavedModels, FeedsAndFetchesAreKnownByTheSignaturesNames) {
+  const SavedModel model = ReadSavedModel(ModelPath("module"));
+  EXPECT_EQ(GraphTensorOf(model.spec, "x"), "serving_default_x:0");
+  EXPECT_EQ(GraphTensorOf(model.spec, "y"), model.spec.fetches[1]);
+  EXPECT_THAT(model.notes,
+              ElementsAre(testing::Pair("serving_default_x:0", "'x' of shape [?,2] is taken as [1,2]")));
+}
+
 TEST(SavedModels, DamagedOnesAreRefused) {
   const std::string folder = CopyOf("module");
   const std::string bytes = ReadFile(folder + "/saved_model.pb");
