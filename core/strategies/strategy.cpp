@@ -45,6 +45,8 @@ IdVector<NodeId, DeviceId> WishesOfGroups(const StrategyInput& input,
   return wish_of_group;
 }
 
+bool IsPlacementText(std::string_view strategy) { return strategy.starts_with('{'); }
+
 }  // namespace
 
 std::span<const Strategy> Strategies() { return kStrategies; }
@@ -53,6 +55,7 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
   if (name.starts_with('@')) {
     return ReadPlacement(std::string(name.substr(1)), input.graph, input.machine, PlaceAnnotated(input));
   }
+  if (IsPlacementText(name)) return ParsePlacement(name, input.graph, input.machine, PlaceAnnotated(input));
   std::string known;
   for (const Strategy& strategy : kStrategies) {
     if (strategy.name == name) return strategy.place(input);
@@ -66,6 +69,10 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
         name, name);
   }
   Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
+}
+
+std::string StrategyLabel(std::string_view strategy) {
+  return IsPlacementText(strategy) ? "placement" : std::string(strategy);
 }
 
 IdVector<NodeId, DeviceId> FollowNeighbours(const Graph& graph, const IdVector<NodeId, NodeId>& groups,

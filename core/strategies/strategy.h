@@ -32,8 +32,11 @@ struct Strategy {
 
 // All strategies by name; a new one is one file and one line in strategy.cpp.
 std::span<const Strategy> Strategies();
-// Runs `name`, or reads "@placement.json" on top of `annotated`. Throws NotFound listing the names.
+// Runs `name`, or takes "@placement.json", or the text of such a file, on top of `annotated`. Throws NotFound
+// listing the names.
 Placement PlaceByStrategy(std::string_view name, const StrategyInput& input);
+// How tables call what PlaceByStrategy takes: the text of a placement is called "placement".
+std::string StrategyLabel(std::string_view strategy);
 
 // Places the graph by the placer's rules after `prefer` has chosen a device for the nodes it cares about (-1:
 // no wish). The wish of a node's colocation group is that of its first member in topological order; wishes
