@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "core/base/child.h"
@@ -178,18 +179,19 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
   ProgramCaptureResult result;
   result.run = writer.BeginRun(info);
   traces::ActivitySink* sink = writer.Capture(result.run);
-  CaptureServer server(sink);
+  std::optional<CaptureServer> server;
   int how = 0;
   try {
-    Child program({options.words, MakeEnvironment(options, server.socket_path(), library)});
+    server.emplace(sink);
+    Child program({options.words, MakeEnvironment(options, server->socket_path(), library)});
     how = WaitFor(&program, ended_by);
   } catch (const Error& error) {
-    server.Finish();
+    if (server) server->Finish();
     writer.EndRun(result.run, {false, error.what(), false});
     writer.Close();
     throw;
   }
-  const CaptureReport report = server.Finish();
+  const CaptureReport report = server->Finish();
   result.status = Child::StatusOf(how);
   const int signal = ended_by.load();
   result.interrupted = signal != 0;

@@ -70,6 +70,7 @@ class TraceWriter::Impl {
       RunWriter run(database_, strings_, *tables_, info);
       const int id = run.id();
       runs_.emplace(id, std::move(run));
+      any_run_ = true;
       return id;
     });
   }
@@ -119,12 +120,15 @@ class TraceWriter::Impl {
       if (closed_) return;
       closed_ = true;
     }
-    Call([this] {
+    const bool holds_runs = Call([this] {
       Commit();
       FinishTraceFile(database_);
+      if (!place_.is_new() || any_run_ || !IsUnused()) return true;
+      place_.Remove();
+      return false;
     });
     StopThread();
-    place_.Commit();
+    if (holds_runs) place_.Commit();
   }
 
   const std::string& path() const { return path_; }
@@ -293,6 +297,12 @@ class TraceWriter::Impl {
     }
   }
 
+  // Nobody else has the file open, which keeps its log, or wrote a run into it.
+  bool IsUnused() {
+    return database_.QueryText("PRAGMA journal_mode") != "wal" &&
+           database_.QueryInteger(fmt::format("SELECT COUNT(*) FROM {}", tables::kRun.sql_name())) == 0;
+  }
+
   void FlushTables() {
     if (tables_) tables_->Flush();
     if (activity_tables_) activity_tables_->Flush();
@@ -354,6 +364,7 @@ class TraceWriter::Impl {
   std::optional<EventTables> tables_;
   std::optional<ActivityTables> activity_tables_;  // once a capture begins
   std::map<int, RunWriter> runs_;
+  bool any_run_ = false;  // was begun here
   bool in_transaction_ = false;
   SteadyClock::time_point commit_at_;
   std::exception_ptr failure_;  // set once, before failed_
