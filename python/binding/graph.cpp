@@ -9,6 +9,7 @@
 #include "core/graph/graph_io.h"
 #include "core/graph/signature.h"
 #include "core/inputs/run_spec.h"
+#include "python/binding/calls.h"
 #include "python/binding/handles.h"
 #include "python/binding/tensors.h"
 #include "sims/cost/cost_table.h"
@@ -26,7 +27,7 @@ GraphHandle::GraphHandle(const std::string& path, const std::string& name, const
   options_.soft_placement = soft_placement;
   if (machine != nullptr) machine_ = std::make_shared<const Machine>(*machine);
   options_.machine = machine_.get();
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   workload_ = Make(study::Unconfigured::kWholeGraph, &notes_);
 }
 
@@ -124,7 +125,7 @@ void AddGraph(nb::module_& module) {
             return nodes;
           },
           "(name, op, requested device) of every node.")
-      .def("launches", &LaunchesOf, nb::call_guard<nb::gil_scoped_release>(),
+      .def("launches", &LaunchesOf, nb::call_guard<Unlocked>(),
            "(name, signature, op, FLOPs, bytes) of every node.")
       .def(
           "to_bytes",
@@ -135,7 +136,7 @@ void AddGraph(nb::module_& module) {
           "A serialized GraphDef.")
       .def(
           "to_text", [](const GraphHandle& graph) { return GraphToText(graph.workload()->graph()); },
-          nb::call_guard<nb::gil_scoped_release>(), "A GraphDef as text.");
+          nb::call_guard<Unlocked>(), "A GraphDef as text.");
 }
 
 }  // namespace lanescope::python

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/thread.h"
+#include "python/binding/calls.h"
 
 namespace lanescope::python {
 
@@ -24,7 +25,7 @@ void RunInterruptibly(study::Cancellation* cancellation, const std::function<voi
   bool done = false;
   std::optional<nb::python_error> signal;
   {
-    const nb::gil_scoped_release unlocked;
+    Unlocked unlocked(cancellation);
     std::thread thread = StartThread("studying", [&] {
       try {
         work();
@@ -38,13 +39,11 @@ void RunInterruptibly(study::Cancellation* cancellation, const std::function<voi
     std::unique_lock lock(mutex);
     while (!ended.wait_for(lock, kBetweenLooks, [&] { return done; })) {
       lock.unlock();
-      {
-        const nb::gil_scoped_acquire locked;
-        if (!signal && PyErr_CheckSignals() != 0) {
-          signal.emplace();  // takes the exception that is set
-          cancellation->Cancel();
-        }
-      }
+      unlocked.WithLock([&] {
+        if (signal || PyErr_CheckSignals() == 0) return;
+        signal.emplace();  // takes the exception that is set
+        cancellation->Cancel();
+      });
       lock.lock();
     }
     lock.unlock();

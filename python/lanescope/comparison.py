@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from typing import Any
 
 from lanescope import _core
@@ -84,10 +83,9 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
         pairs = [(as_graph(graph, machine), list(strategies)) for graph in several]
     folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
     path = os.path.join(folder.name, "trace.db") if folder is not None else os.fspath(trace or "")
-    with ExitStack() as stack:
-        rows = [(graph._core, [stack.enter_context(strategy_text(each)) for each in own]) for graph, own in pairs]
-        result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, steps, rounds,
-                                          repeats, warmup, ablate, seed, int(reference_step_s * 1e9), note))
+    rows = [(graph._core, [strategy_text(each) for each in own]) for graph, own in pairs]
+    result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, steps, rounds, repeats,
+                                      warmup, ablate, seed, int(reference_step_s * 1e9), note))
     names = [name_of(each) for _, own in pairs for each in own]
     for row, name in zip(result["rows"], names):
         row["strategy"] = name

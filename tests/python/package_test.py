@@ -118,6 +118,21 @@ def test_placing_is_what_the_command_places(tmp_path):
     assert dict(lanescope.place(DEEPCONN, MACHINE, placement)) == dict(placement)
 
 
+def test_placements_of_a_program_are_called_so(tmp_path):
+    """A mapping is no file of the user's: neither errors nor traces nor verdicts name one."""
+    with pytest.raises(lanescope.Error) as refused:
+        lanescope.place(DEEPCONN, MACHINE, {"no_such_node": "GPU:0"})
+    assert refused.value.message == "placement: the graph has no node 'no_such_node'"
+    placement = dict(lanescope.place(DEEPCONN, MACHINE, "alternating"))
+    trace = tmp_path / "t.db"
+    assert lanescope.simulate(DEEPCONN, MACHINE, placement, trace=trace)["step_ns"]
+    assert lanescope.Trace(trace).runs()[0]["strategy"] == "placement"
+    comparison = lanescope.compare(DEEPCONN, MACHINE, ["single", placement], run=False)
+    assert [row["strategy"] for row in comparison["rows"]] == ["single", "placement"]
+    assert "deepconn_dual placement" in json.dumps(comparison["verdict"])
+    assert "{" not in str(comparison["verdict"])
+
+
 def test_predictions_are_those_of_the_command():
     for changes in ([], ["link.bandwidth=1GB/s", "GPU:1.speed=0.5"]):
         ours = lanescope.simulate(DEEPCONN, MACHINE, "alternating", changes=changes)
