@@ -72,6 +72,7 @@ CaptureServer::CaptureServer(traces::ActivitySink* sink, size_t max_connections)
   if (error || base.string().size() + kPattern.size() + 3 > sizeof(address.sun_path)) base = "/tmp";
   folder_ = base.string() + std::string(kPattern);
   if (mkdtemp(folder_.data()) == nullptr) Fail("a temporary folder");
+  guard_ = std::make_unique<AfterDeath>(kRemoveFolder, std::vector{folder_});
   path_ = folder_ + "/s";
   std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

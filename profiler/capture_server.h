@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/after_death.h"
 #include "profiler/capture_channel.h"
 #include "traces/record/activity_rows.h"
 
@@ -59,6 +60,7 @@ class CaptureServer {
   traces::ActivitySink* const sink_;
   const size_t max_connections_;
   std::string folder_, path_;
+  std::unique_ptr<AfterDeath> guard_;  // of the folder
   int listener_ = -1;
   int wake_ = -1;
   int spare_ = -1;  // given up to accept, and refuse, what comes when there are no more descriptors
