@@ -14,6 +14,7 @@
 #include "core/strategies/strategy.h"
 #include "gui/document/document.h"
 #include "gui/model/draw_plan.h"
+#include "gui/model/minimap.h"
 #include "gui/model/run_builder.h"
 #include "gui/model/trace_loader.h"
 #include "sims/predict/predict.h"
@@ -43,7 +44,8 @@ const fs::path& Folder() {
   return scratch.path;
 }
 
-std::shared_ptr<const RunData> LargeRun() {
+// `overlapping`: a slice lasts as long as some thousand others take to begin.
+std::shared_ptr<const RunData> LargeRun(bool overlapping) {
   RunData run;
   for (int i = 0; i < 400; ++i) {
     OpEntry op;
@@ -63,9 +65,9 @@ std::shared_ptr<const RunData> LargeRun() {
     int64_t time = 0;
     for (int64_t i = 0; i < kSlices / kLanes; ++i) {
       time += static_cast<int64_t>(rng() % 300);
-      const int64_t end = time + 50 + static_cast<int64_t>(rng() % 2000);
+      const int64_t end = time + 50 + static_cast<int64_t>(rng() % (overlapping ? 500'000 : 2000));
       raw.pieces.front().slices.push_back({time, end, static_cast<int32_t>(rng() % 400), -1, -1});
-      time = end;
+      if (!overlapping) time = end;
     }
     int64_t left_out = 0;
     run.lanes.push_back(BuildLane(&raw, &left_out));
@@ -75,7 +77,7 @@ std::shared_ptr<const RunData> LargeRun() {
 
 // range(0): how much of the time is visible, in millionths.
 void DrawPlanOfTenMillion(benchmark::State& state) {
-  static const std::shared_ptr<const RunData> run = LargeRun();
+  static const std::shared_ptr<const RunData> run = LargeRun(false);
   Timeline timeline;
   timeline.Add(run);
   const auto axes = AlignRuns(timeline, Alignment::kStart);
@@ -107,6 +109,19 @@ BENCHMARK(DrawPlanOfTenMillion)
     ->Arg(5000)
     ->Arg(200)
     ->Unit(benchmark::kMillisecond);
+
+// range(0): 1: slices overlap, so that each lane has thousands of rows.
+void MinimapOfTenMillion(benchmark::State& state) {
+  const std::shared_ptr<const RunData> run = LargeRun(state.range(0) != 0);
+  Timeline timeline;
+  timeline.Add(run);
+  const auto axes = AlignRuns(timeline, Alignment::kStart);
+  for (auto _ : state) benchmark::DoNotOptimize(BuildMinimap(timeline, axes, 1600).data());
+  size_t rows = 0;
+  for (const Lane& lane : run->lanes) rows += lane.rows.size();
+  state.counters["rows"] = static_cast<double>(rows);
+}
+BENCHMARK(MinimapOfTenMillion)->ArgName("overlap")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 
 // 10 million kernels as Nsight Systems exports them.
 const std::string& ExportOfTenMillion() {

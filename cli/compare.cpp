@@ -33,7 +33,7 @@ struct CompareOptions {
   StepOptions step;
   PlaceOptions place;
   study::ComparisonRequest request;
-  bool no_run = false, log = false, as_json = false;
+  bool no_run = false, log = false, details = false, as_json = false;
 };
 
 // "graph.pbtxt:single,alternating" names its own strategies; a graph without takes --strategies, or
@@ -90,9 +90,8 @@ void Report(const CompareOptions& options, const study::Comparison& comparison) 
   if (options.as_json) {
     PrintJson(JsonText(study::ComparisonJson(comparison)));
   } else {
-    PrintComparison(comparison);
+    PrintComparison(comparison, options.details);
     if (!options.sweep.empty() && comparison.sweep.has_value()) PrintSweep(*comparison.sweep);
-    Print("\n{}\n", comparison.verdict);
   }
   if (!options.plot.empty() && comparison.sweep.has_value()) {
     WritePlot(options.plot, *comparison.sweep, "Step time by link bandwidth");
@@ -131,7 +130,7 @@ void AddCompare(CLI::App* app) {
   auto options = std::make_shared<CompareOptions>();
   command
       ->add_option("graphs", options->graphs,
-                   "GraphDef files; GRAPH:STRATEGY,... gives one its own strategies")
+                   std::string(kGraphHelp) + ", one or more; GRAPH:STRATEGY,... gives one its own strategies")
       ->required();
   command
       ->add_option("--strategies", options->strategies,
@@ -174,6 +173,8 @@ void AddCompare(CLI::App* app) {
   command->add_flag(
       "--log-device-placement", options->log,
       "Print the GPUs and every row's nodes, as TensorFlow does (with --json on standard error)");
+  command->add_flag("--details", options->details,
+                    "Print errors, waits for input, copies, devices and what takes longest, too");
   command->add_flag("--json", options->as_json, "Print JSON");
   AddFullNames(command);
   AddExample(command, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");

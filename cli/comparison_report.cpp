@@ -88,6 +88,14 @@ void PrintTimes(const Comparison& comparison) {
   }
 }
 
+void PrintWideIntervals(const Comparison& comparison) {
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!HasFigures(row) || !row.predicted) continue;
+    const std::string wide = study::WideIntervalOf(row.predicted->prediction);
+    if (!wide.empty()) Print("{}: {}\n", row.label(), wide);
+  }
+}
+
 // What steps wait for, as measured and as predicted.
 void PrintInput(const Comparison& comparison) {
   TextTable table;
@@ -267,7 +275,8 @@ void PrintDominating(const Comparison& comparison) {
 
 }  // namespace
 
-void PrintComparison(const study::Comparison& comparison) {
+void PrintComparison(const study::Comparison& comparison, bool details) {
+  Print("{}\n\n", comparison.verdict);
   const bool emulated = study::IsEmulated(comparison.machine);
   Print("On {}{}; predictions {}{}\n", comparison.machine.name,
         emulated ? " (emulated: virtual GPUs made of host threads)" : "", comparison.prediction_of,
@@ -279,14 +288,17 @@ void PrintComparison(const study::Comparison& comparison) {
           comparison.link_slowdown);
   Print("\n");
   PrintTimes(comparison);
-  PrintInput(comparison);
-  PrintErrors(comparison);
+  PrintWideIntervals(comparison);
+  if (details) PrintInput(comparison);
+  if (details) PrintErrors(comparison);
   PrintDisturbance(comparison);
   PrintEffects(comparison);
-  PrintCopies(comparison);
   PrintWire(comparison);
-  PrintDevices(comparison);
-  PrintDominating(comparison);
+  if (details) {
+    PrintCopies(comparison);
+    PrintDevices(comparison);
+    PrintDominating(comparison);
+  }
   if (!comparison.trace.empty()) Print("\ntrace: {}\n", comparison.trace);
 }
 

@@ -5,6 +5,7 @@
 
 namespace lanescope::cli {
 
-void PrintComparison(const study::Comparison& comparison);
+// The verdict and one table; with `details` what else is known of every row.
+void PrintComparison(const study::Comparison& comparison, bool details);
 
 }  // namespace lanescope::cli

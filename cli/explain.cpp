@@ -99,7 +99,7 @@ std::string PathText(const OpDiff& op, const OpDiff::Side& on, const OpDiff::Sid
 std::vector<Reason> ReasonsOf(const RunDiff& diff, bool longer) {
   std::vector<Reason> reasons;
   for (const OpDiff& op : diff.ops) {
-    const std::string what = (op.copy ? "copy of " : "") + op.name;
+    const std::string what = (op.kind == WorkKind::kCopy ? "copy of " : "") + op.name;
     const double path = op.b.path_ns - op.a.path_ns, wait = op.b.wait_ns - op.a.wait_ns;
     if (longer ? path > 0 : path < 0) {
       reasons.push_back({path, what,

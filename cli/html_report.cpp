@@ -107,6 +107,13 @@ PageTable WaitsTable(const traces::Waits& waits) {
   return table;
 }
 
+// The page has one verdict, the summary's: of what GPUs wait for, "host-bound: GPU:0 waits ..", the reason.
+std::string WaitsNote(const traces::Waits& waits) {
+  const size_t colon = waits.verdict.find(": ");
+  return "What holds it up: " +
+         (colon == std::string::npos ? waits.verdict : waits.verdict.substr(colon + 2));
+}
+
 PageTable StragglersTable(const traces::Waits& waits) {
   PageTable table{
       "Whom the others wait for", {"Step", "Device", "Last to", "Collectives", "The others waited"}, {}};
@@ -151,7 +158,7 @@ PageSection SectionOf(traces::TraceReader* reader, const RunReference& reference
                     TrafficTable(summary),
                     RangesTable(summary)};
   if (summary.waits && !summary.waits->devices.empty()) {
-    if (!summary.waits->verdict.empty()) section.notes.push_back(summary.waits->verdict);
+    if (!summary.waits->verdict.empty()) section.notes.push_back(WaitsNote(*summary.waits));
     section.tables.insert(section.tables.begin() + 2,
                           {WaitsTable(*summary.waits), StragglersTable(*summary.waits)});
   }

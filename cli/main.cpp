@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
+#include "core/base/edit_distance.h"
 #include "core/base/error.h"
 #include "study/job/mpi.h"
 
@@ -66,6 +67,28 @@ int FailUsage(const CLI::App& app, std::string_view problem) {
   return kUsage;
 }
 
+// "; did you mean 'compare'?" where one command has at least half of its letters; else empty.
+std::string LikelyCommand(const CLI::App& app, std::string_view wanted) {
+  std::string likely;
+  size_t best = wanted.size() / 2 + 1;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const size_t distance = EditDistance(wanted, command->get_name(), best);
+    if (distance >= best) continue;
+    best = distance;
+    likely = fmt::format("; did you mean '{}'?", command->get_name());
+  }
+  return likely;
+}
+
+// What there is to choose from, for who names nothing.
+int ListCommands(const CLI::App& app) {
+  PrintNote("Usage: lanescope COMMAND ...\n\n");
+  for (const CLI::App* command : app.get_subcommands({}))
+    PrintNote("  {:<12} {}\n", command->get_name(), command->get_description());
+  PrintNote("\nWhat a command takes: lanescope COMMAND --help\n");
+  return kUsage;
+}
+
 int Finish() {
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return FailToPrint(errno);
@@ -100,9 +123,10 @@ int Main(int argc, char** argv) {
   AddCompletions(&app);
   // Last: subcommands begin with the footer that the program has when they are added.
   AddExample(&app, "lanescope compare samples/graphs/polynomial.pbtxt:single,alternating");
+  if (argc < 2) return ListCommands(app);
   const auto named = [&](const CLI::App* subcommand) { return subcommand->get_name() == argv[1]; };
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
-    return FailUsage(app, fmt::format("there is no subcommand '{}'", argv[1]));
+    return FailUsage(app, fmt::format("there is no subcommand '{}'{}", argv[1], LikelyCommand(app, argv[1])));
   }
   try {
     app.parse(argc, argv);

@@ -134,6 +134,10 @@ void PlaceOptions::Add(CLI::App* command) {
   command->add_option("--strategy-timeout", program_timeout_s, "Seconds that an exec:PROGRAM may take")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
+  command->footer("Strategies\n  what each does: lanescope place --help\n");
+}
+
+void AddStrategyTable(CLI::App* command) {
   std::string footer = "Strategies\n";
   for (const Strategy& strategy : Strategies())
     footer += fmt::format("  {:<22} {}\n", strategy.name, strategy.summary);

@@ -37,12 +37,17 @@ struct StepOptions : study::WorkloadOptions {
 // How steps run on GPUs, for commands that run them.
 void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices);
 
+// What is taken for a graph, for the option's description.
+inline constexpr char kGraphHelp[] = "GraphDef file (.pb, .pbtxt), SavedModel folder or ONNX model (.onnx)";
+
 // The names that --strategy takes, for the option's description.
 std::string StrategyNames();
+// What each strategy does, at the end of the help.
+void AddStrategyTable(CLI::App* command);
 
 struct PlaceOptions : study::PlaceOptions {
   PlaceOptions();
-  // --strategy-timeout, and what each strategy does at the end of the help.
+  // --strategy-timeout, and where it is said what each strategy does.
   void Add(CLI::App* command);
   // --wire, for commands that place to run or to predict.
   void AddWire(CLI::App* command);

@@ -189,7 +189,7 @@ void PlaceAndReport(PlaceCommandOptions& options) {
 void AddPlace(CLI::App* app) {
   auto* command = app->add_subcommand("place", "Place a graph and print or save where everything goes");
   auto options = std::make_shared<PlaceCommandOptions>();
-  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("graph", options->graph, kGraphHelp)->required();
   command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
   command
       ->add_option("-o,--output", options->output,
@@ -198,6 +198,7 @@ void AddPlace(CLI::App* app) {
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kWholeGraph);
   options->place.Add(command);
+  AddStrategyTable(command);
   options->place.AddWire(command);
   command->add_flag("--log-device-placement", options->log, "Print one line per node, as TensorFlow does");
   command

@@ -77,7 +77,7 @@ void PrintEnsemble(const study::Ensemble& ensemble, const study::Workload& workl
 
 json EnsembleJson(const study::Ensemble& ensemble, const study::Workload& workload, const Machine& machine,
                   const ReplicaOptions& options) {
-  const auto& names = workload.spec().fetches;
+  const std::vector<std::string> names = FetchTitles(workload.spec());
   json replicas = json::array();
   for (const study::Replica& replica : ensemble.replicas) {
     const Spread spread = StepsOf(replica);
@@ -110,7 +110,7 @@ std::map<size_t, FetchFiles> FilesOf(const std::vector<size_t>& replicas, const 
   std::map<size_t, FetchFiles> files;
   if (options.save_fetches.empty()) return files;
   for (const size_t r : replicas) {
-    files.try_emplace(r, fmt::format("{}/replica_{}", options.save_fetches, r), workload.spec().fetches,
+    files.try_emplace(r, fmt::format("{}/replica_{}", options.save_fetches, r), FetchTitles(workload.spec()),
                       options.run.warmup + options.run.steps - 1);
   }
   return files;

@@ -45,13 +45,13 @@ void PrintInput(const sims::Prediction& prediction) {
 
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const sims::Prediction& prediction, std::string_view origin) {
-  const std::string caveat = CaveatOf(prediction, machine);
   Print("{} placed by {} on {}: {}{} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
-        caveat.empty() ? "" : caveat + "; so taken, ", TimeText(prediction.step_ns),
+        prediction.caveat.empty() ? "" : prediction.caveat + "; so taken, ", TimeText(prediction.step_ns),
         TimeText(prediction.low_ns), TimeText(prediction.high_ns), origin);
   if (prediction.uncalibrated_share() > 0 && origin != "uncalibrated") {
     Print("  {} of the commands' time is not calibrated\n", PercentText(prediction.uncalibrated_share(), 0));
   }
+  if (const std::string wide = study::WideIntervalOf(prediction); !wide.empty()) Print("  {}\n", wide);
   TextTable devices;
   devices.Text("Device").Number("Busy").Number("Peak memory");
   for (const DeviceId d : ShownDevices(machine, prediction)) {

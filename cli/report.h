@@ -13,7 +13,6 @@
 namespace lanescope::cli {
 
 using study::AblationJson;
-using study::CaveatOf;
 using study::CopiesJson;
 using study::JsonText;
 using study::PredictionJson;

@@ -79,8 +79,8 @@ void PrintResult(const study::RecordedRun& run, const Spread& spread, const std:
         TimeText(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
   for (size_t i = 0; i < run.last_fetches().size(); ++i) {
     const Tensor& tensor = run.last_fetches()[i];
-    Print("  {} {}{} = {}\n", workload.spec().fetches[i], DataTypeName(tensor.dtype()),
-          tensor.shape().ToString(), ValuesText(tensor));
+    Print("  {} {}{} = {}\n", TitleOf(workload.spec(), workload.spec().fetches[i]),
+          DataTypeName(tensor.dtype()), tensor.shape().ToString(), ValuesText(tensor));
   }
   if (const auto staleness = StalenessOf(run)) {
     Print("staleness: {:.2f} updates of others during a step, {} at most\n", staleness->mean,
@@ -92,7 +92,7 @@ void PrintResult(const study::RecordedRun& run, const Spread& spread, const std:
 
 json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::string& trace) {
   json fetches = json::array();
-  const auto& names = run.placed().workload->spec().fetches;
+  const std::vector<std::string> names = FetchTitles(run.placed().workload->spec());
   for (size_t i = 0; i < run.last_fetches().size(); ++i)
     fetches.push_back(TensorJson(names[i], run.last_fetches()[i]));
   json result;
@@ -118,11 +118,10 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
 study::Profile ProfileOf(const RunOptions& options) {
   const auto name = std::ranges::find(study::kProfileNames, options.profile);
   const auto profile = static_cast<study::Profile>(name - study::kProfileNames.begin());
-  if (profile != study::Profile::kOff && options.trace.empty()) {
-    Throw(Code::kInvalidArgument, "--profile {} needs --trace: what is captured goes into the trace",
-          options.profile);
-  }
-  return profile;
+  if (profile == study::Profile::kOff || !options.trace.empty()) return profile;
+  NoteLine(
+      fmt::format("note: nothing is captured without --trace, where --profile {} would go", options.profile));
+  return study::Profile::kOff;
 }
 
 // What a signal ends says how far it came.
@@ -244,7 +243,7 @@ void RunGraph(const RunOptions& given) {
   }
   std::optional<FetchFiles> files;
   if (!options.save_fetches.empty() && job.is_first())
-    files.emplace(options.save_fetches, placed.workload->spec().fetches,
+    files.emplace(options.save_fetches, FetchTitles(placed.workload->spec()),
                   options.run.warmup + options.run.steps - 1);
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;
@@ -290,7 +289,7 @@ void RunGraph(const RunOptions& given) {
 void AddRun(CLI::App* app) {
   auto* command = app->add_subcommand("run", "Execute steps of a graph and record a trace");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("graph", options->graph, kGraphHelp)->required();
   command->add_option("--strategy", options->strategy, StrategyNames())->capture_default_str();
   command->add_option("--steps", options->run.steps, "Recorded steps")
       ->capture_default_str()

@@ -112,7 +112,7 @@ void PrintFailed(const std::vector<std::pair<std::string, Error>>& failed) {
           too_large.front(), OneLine(first));
 }
 
-void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound,
+void PrintResult(const sims::SearchResult& result, const std::optional<sims::LowerBound>& bound,
                  const std::vector<Verified>& verified) {
   const sims::FoundPlacement& best = result.best.front();
   const auto share = [&](int64_t ns) {
@@ -125,8 +125,9 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
     table.Row({start.origin, TimeText(static_cast<double>(start.step_ns)), share(start.step_ns)});
   if (best.origin.starts_with("search"))
     table.Row({best.origin, TimeText(static_cast<double>(best.step_ns)), share(best.step_ns)});
-  table.Row({fmt::format("lower bound: {}", bound.reason), TimeText(static_cast<double>(bound.step_ns)),
-             share(bound.step_ns)});
+  if (bound)
+    table.Row({fmt::format("lower bound: {}", bound->reason), TimeText(static_cast<double>(bound->step_ns)),
+               share(bound->step_ns)});
   PrintText(table.Take(LineWidth()));
   PrintFailed(result.failed);
   Print("\n{} evaluations, {:.0f} a second, and {} full simulations in {}{}\n", result.evaluations,
@@ -140,6 +141,17 @@ void PrintResult(const sims::SearchResult& result, const sims::LowerBound& bound
               SignedPercentText(run.error())});
   }
   PrintText("\n" + runs.Take(LineWidth()));
+}
+
+// What a signal ends before anything is found says which signal it was.
+study::FoundPlacements Find(const study::Workload& workload, const study::Predictor& predictor,
+                            const study::PlacementSearchRequest& request) {
+  try {
+    return study::SearchPlacements(workload, predictor, request);
+  } catch (const Error& error) {
+    if (error.code() == Code::kCancelled) Interruption().Check();
+    throw;
+  }
 }
 
 void Search(SearchCommand& command) {
@@ -172,7 +184,7 @@ void Search(SearchCommand& command) {
   options.restarts = command.restarts;
   options.ranks = study::WorldRanks();
   if (options.ranks.is_first()) options.progress = SearchReporter();
-  const study::FoundPlacements found = study::SearchPlacements(workload, predictor, request);
+  const study::FoundPlacements found = Find(workload, predictor, request);
   const sims::SearchResult& result = found.result;
   if (!options.ranks.is_first()) return;
   const Placement& best = result.best.front().placement;
@@ -210,7 +222,7 @@ std::string CheckBudget(const std::string& text) {
 void AddSearch(CLI::App* app) {
   auto* command = app->add_subcommand("search", "Look for the placement with the shortest predicted step");
   auto options = std::make_shared<SearchCommand>();
-  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt)")->required();
+  command->add_option("graph", options->graph, kGraphHelp)->required();
   command->add_option("--cost", options->cost,
                       "Cost model (see calibrate); default: the machine file's rates, uncalibrated");
   command->add_option("--budget", options->budget, "Time to search for at most, e.g. 60s")

@@ -249,7 +249,7 @@ void AddSimulate(CLI::App* app) {
   auto* command =
       app->add_subcommand("simulate", "Predict a step without devices, or the steps of a trace with changes");
   auto options = std::make_shared<SimulateOptions>();
-  command->add_option("graph", options->graph, "GraphDef file (.pb, .pbtxt), or a trace of other tools")
+  command->add_option("graph", options->graph, std::string(kGraphHelp) + ", or a trace of other tools")
       ->required();
   command
       ->add_option("--strategy", options->strategy,

@@ -7,6 +7,7 @@
 
 #include "cli/report.h"
 #include "core/base/dtype.h"
+#include "core/graph/small_float_tensor.h"
 
 namespace lanescope::cli {
 namespace {
@@ -34,6 +35,11 @@ json ElementJson(const Tensor& tensor, int64_t i) {
 }  // namespace
 
 json TensorJson(const std::string& name, const Tensor& tensor) {
+  if (HasSmallFloats(tensor.dtype())) {
+    json values = TensorJson(name, WidenedTensor(tensor));
+    values["dtype"] = NumpyName(tensor.dtype());
+    return values;
+  }
   json shape = json::array(), values = json::array();
   for (const Dim dim : tensor.shape().dims()) shape.push_back(dim);
   for (int64_t i = 0; i < std::min(tensor.NumElements(), kMaxPrintedElements); ++i)
@@ -42,6 +48,7 @@ json TensorJson(const std::string& name, const Tensor& tensor) {
 }
 
 std::string ValuesText(const Tensor& tensor) {
+  if (HasSmallFloats(tensor.dtype())) return ValuesText(WidenedTensor(tensor));
   std::string values;
   for (int64_t i = 0; i < std::min(tensor.NumElements(), kShownElements); ++i) {
     values += i == 0 ? "" : " ";

@@ -15,9 +15,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/thread.h"
 #include "profiler/batch_codec.h"
 #include "profiler/clock_alignment.h"
+#include "profiler/frame_buffer.h"
 
 namespace lanescope::profiler {
 namespace {
@@ -57,12 +57,11 @@ struct CaptureServer::Connection {
   std::string program;
   bool finished = false;
   size_t device_rows = 0;
-  std::string received;
-  size_t taken = 0;  // bytes of `received` that are done with
+  FrameBuffer received{sizeof(FrameHeader) + kMaxFrameBytes};  // frames that are not whole yet
 };
 
-CaptureServer::CaptureServer(traces::ActivitySink* sink, size_t max_connections)
-    : sink_(sink), max_connections_(max_connections) {
+CaptureServer::CaptureServer(traces::ActivitySink* sink, const CaptureLimits& limits)
+    : sink_(sink), limits_(limits), piece_(kReadBytes) {
   std::error_code error;
   std::filesystem::path base = std::filesystem::temp_directory_path(error);
   sockaddr_un address{};
@@ -72,6 +71,7 @@ CaptureServer::CaptureServer(traces::ActivitySink* sink, size_t max_connections)
   if (error || base.string().size() + kPattern.size() + 3 > sizeof(address.sun_path)) base = "/tmp";
   folder_ = base.string() + std::string(kPattern);
   if (mkdtemp(folder_.data()) == nullptr) Fail("a temporary folder");
+  guard_ = std::make_unique<AfterDeath>(kRemoveFolder, std::vector{folder_});
   path_ = folder_ + "/s";
   std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
   listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -86,15 +86,21 @@ CaptureServer::CaptureServer(traces::ActivitySink* sink, size_t max_connections)
     Fail(path_.c_str());
   }
   try {
-    thread_ = StartThread("captured processes", [this] { Loop(); });
+    thread_ = Thread("captured processes", [this] { Serve(); });
   } catch (...) {
     CloseSocket();
     throw;
   }
 }
 
-void CaptureServer::CloseSocket() {
+// From then on nobody connects, and waits for an answer.
+void CaptureServer::CloseListener() {
   if (listener_ >= 0) close(listener_);
+  listener_ = -1;
+}
+
+void CaptureServer::CloseSocket() {
+  CloseListener();
   if (wake_ >= 0) close(wake_);
   if (spare_ >= 0) close(spare_);
   std::error_code ignored;
@@ -115,8 +121,20 @@ CaptureReport CaptureServer::Finish() {
   stop_.store(true);
   const uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));
-  if (thread_.joinable()) thread_.join();
+  thread_.Wait();
   return Report();
+}
+
+void CaptureServer::Serve() {
+  try {
+    Loop();
+  } catch (...) {
+    std::string reason = ErrorInFlight().message();
+    std::lock_guard lock(mutex_);
+    report_.ended_early = std::move(reason);
+  }
+  CloseListener();
+  while (!connections_.empty()) Drop(connections_.size() - 1);
 }
 
 void CaptureServer::Loop() {
@@ -124,23 +142,40 @@ void CaptureServer::Loop() {
   while (true) {
     const bool last = stop_.load();
     if (last && deadline == 0) deadline = NowNs() + kLastRoundsNs;
-    std::vector<pollfd> ready{{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
-    for (const auto& connection : connections_) ready.push_back({connection->socket, POLLIN, 0});
-    const int changed = poll(ready.data(), ready.size(), last ? 0 : 1000);
+    const bool any = ReadReady(last);
     // The last round goes on until nothing more has arrived.
-    bool any = false;
-    for (size_t i = connections_.size(); changed > 0 && i-- > 0;) {
-      if (ready[i + 2].revents == 0) continue;
-      any = true;
-      if (!ReadSome(connections_[i].get())) Drop(i);
-    }
-    if (changed > 0 && (ready[0].revents & POLLIN) != 0) {
-      any = true;
-      Accept();
-    }
     if (last && (!any || NowNs() > deadline)) break;
   }
-  while (!connections_.empty()) Drop(connections_.size() - 1);
+}
+
+// Whether anything had arrived.
+bool CaptureServer::ReadReady(bool last) {
+  std::vector<pollfd> ready{{listener_, POLLIN, 0}, {wake_, POLLIN, 0}};
+  // poll looks past negative numbers.
+  for (const auto& connection : connections_)
+    ready.push_back({MayRead(*connection) ? connection->socket : -1, POLLIN, 0});
+  const int changed = poll(ready.data(), ready.size(), last ? 0 : 1000);
+  if (changed <= 0) return false;
+  bool any = false;
+  for (size_t i = connections_.size(); i-- > 0;) {
+    if (ready[i + 2].revents == 0 || !MayRead(*connections_[i])) continue;
+    any = true;
+    if (!ReadSome(connections_[i].get())) Drop(i);
+  }
+  if ((ready[0].revents & POLLIN) != 0) {
+    any = true;
+    Accept();
+  }
+  return any;
+}
+
+// While there is room for what it reads. Where there is none, the first in the middle of a frame reads on:
+// once that is whole it gives its memory back, and the next one does.
+bool CaptureServer::MayRead(const Connection& connection) const {
+  if (held_bytes_ + connection.received.GrowthFor(kReadBytes) <= limits_.held_bytes) return true;
+  const auto first = std::find_if(connections_.begin(), connections_.end(),
+                                  [](const auto& other) { return !other->received.empty(); });
+  return first == connections_.end() || first->get() == &connection;
 }
 
 void CaptureServer::Drop(size_t number) {
@@ -152,6 +187,7 @@ void CaptureServer::Drop(size_t number) {
       if (connection.device_rows > 0) ++report_.unfinished_with_device;
     }
   }
+  held_bytes_ -= connections_[number]->received.capacity();
   connections_.erase(connections_.begin() + static_cast<ptrdiff_t>(number));
 }
 
@@ -181,7 +217,7 @@ void CaptureServer::Accept() {
   connection->pid = static_cast<uint32_t>(peer.pid);
   {
     std::lock_guard lock(mutex_);
-    if (connections_.size() >= max_connections_) {
+    if (connections_.size() >= limits_.connections) {
       ++report_.refused;
       return;
     }
@@ -190,37 +226,45 @@ void CaptureServer::Accept() {
   connections_.push_back(std::move(connection));
 }
 
+// False where the connection has ended, or has to.
 bool CaptureServer::ReadSome(Connection* connection) {
-  const size_t before = connection->received.size();
-  connection->received.resize(before + kReadBytes);
-  const ssize_t size = recv(connection->socket, connection->received.data() + before, kReadBytes, 0);
-  connection->received.resize(before + (size > 0 ? static_cast<size_t>(size) : 0));
+  const ssize_t size = recv(connection->socket, piece_.data(), piece_.size(), 0);
   if (size < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
   if (size == 0) {
     // What is cut off in the middle came from a process that was killed while it sent.
     std::lock_guard lock(mutex_);
-    if (connection->received.size() > connection->taken) ++report_.malformed_frames;
+    if (!connection->received.empty()) ++report_.malformed_frames;
     return false;
   }
-  if (TakeFrames(connection)) return true;
+  FrameBuffer& received = connection->received;
+  held_bytes_ -= received.capacity();
+  received.Append({piece_.data(), static_cast<size_t>(size)});
+  NoteHeld(held_bytes_ + received.capacity());
+  const bool sound = TakeFrames(connection);
+  held_bytes_ += received.capacity();
+  if (sound) return true;
   std::lock_guard lock(mutex_);
   ++report_.malformed_frames;
   return false;
 }
 
+void CaptureServer::NoteHeld(size_t bytes) {
+  std::lock_guard lock(mutex_);
+  report_.most_held_bytes = std::max(report_.most_held_bytes, bytes);
+}
+
 bool CaptureServer::TakeFrames(Connection* connection) {
-  std::string& received = connection->received;
-  while (received.size() - connection->taken >= sizeof(FrameHeader)) {
+  const std::string_view received = connection->received.bytes();
+  std::string_view rest = received;
+  while (rest.size() >= sizeof(FrameHeader)) {
     FrameHeader header;
-    std::memcpy(&header, received.data() + connection->taken, sizeof(header));
+    std::memcpy(&header, rest.data(), sizeof(header));
     if (header.magic != FrameHeader::kMagic || header.bytes > kMaxFrameBytes) return false;
-    if (received.size() - connection->taken - sizeof(header) < header.bytes) break;
-    const std::string_view payload(received.data() + connection->taken + sizeof(header), header.bytes);
-    if (!TakeFrame(connection, header.kind, payload)) return false;
-    connection->taken += sizeof(header) + header.bytes;
+    if (rest.size() - sizeof(header) < header.bytes) break;
+    if (!TakeFrame(connection, header.kind, rest.substr(sizeof(header), header.bytes))) return false;
+    rest.remove_prefix(sizeof(header) + header.bytes);
   }
-  received.erase(0, connection->taken);
-  connection->taken = 0;
+  connection->received.Take(received.size() - rest.size());
   return true;
 }
 

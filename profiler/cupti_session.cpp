@@ -156,7 +156,7 @@ class CuptiSession : public CaptureSession {
  private:
   bool StartThreads(std::string* reason) {
     try {
-      reader_ = StartQuietThread([this] { ReadLoop(); });
+      reader_ = StartQuietThread([this] { Read(); });
       flusher_ = StartQuietThread([this] { FlushLoop(); });
       return true;
     } catch (const std::system_error& error) {
@@ -284,6 +284,15 @@ class CuptiSession : public CaptureSession {
     }
   }
 
+  // A session without a reader records nothing more, and says so; the program goes on.
+  void Read() {
+    try {
+      ReadLoop();
+    } catch (const std::exception& error) {
+      Note(std::string("the capture ended early, and what came after is missing: ") + error.what());
+    }
+  }
+
   void ReadLoop() {
     ActivityDecoder decoder(*library_, correction_ns_);
     traces::ActivityBatch batch;
@@ -355,7 +364,7 @@ class CuptiSession : public CaptureSession {
   CuptiKinds kinds_{library_, options_.mode, options_.with_tags,
                     [this](const std::string& note) { Note(note); }};
   GraphNodes graph_nodes_;
-  std::thread reader_, flusher_;
+  QuietThread reader_, flusher_;
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 // What CUDA and NVTX look for in the library that CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH name.
+#include <elf.h>
 #include <nvtx3/nvToolsExt.h>
+#include <sys/auxv.h>
 
+#include <algorithm>
 #include <cwchar>
 #include <string>
 #include <string_view>
@@ -223,6 +226,15 @@ void Fill(const NvtxExportTableCallbacks* callbacks, NvtxCallbackModule module,
   }
 }
 
+// A program that is linked statically has no dynamic linker (PT_INTERP): this library came with a second C
+// library, which knows nothing of the program's threads and memory. Nothing can be done safely there.
+bool ProgramIsStatic() {
+  const auto* segments = reinterpret_cast<const Elf64_Phdr*>(getauxval(AT_PHDR));
+  if (segments == nullptr) return true;
+  return std::none_of(segments, segments + getauxval(AT_PHNUM),
+                      [](const Elf64_Phdr& segment) { return segment.p_type == PT_INTERP; });
+}
+
 }  // namespace
 }  // namespace lanescope::profiler
 
@@ -230,6 +242,7 @@ void Fill(const NvtxExportTableCallbacks* callbacks, NvtxCallbackModule module,
 
 // The driver calls it inside cuInit. What goes wrong here is no concern of the program.
 LANESCOPE_EXPORT int InitializeInjection() {
+  if (lanescope::profiler::ProgramIsStatic()) return 1;
   try {
     if (lanescope::profiler::Injection* injection = lanescope::profiler::Injection::Get())
       injection->StartCuda();
@@ -240,7 +253,7 @@ LANESCOPE_EXPORT int InitializeInjection() {
 
 LANESCOPE_EXPORT int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
   using namespace lanescope::profiler;
-  if (get_export_table == nullptr || Injection::Get() == nullptr) return 0;
+  if (get_export_table == nullptr || ProgramIsStatic() || Injection::Get() == nullptr) return 0;
   const auto* callbacks = static_cast<const NvtxExportTableCallbacks*>(get_export_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr || callbacks->struct_size < sizeof(NvtxExportTableCallbacks)) return 0;
   Fill(callbacks, NVTX_CB_MODULE_CORE,

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <thread>
 
 #include "core/base/child.h"
@@ -20,6 +21,7 @@
 #include "profiler/capture_server.h"
 #include "profiler/clock_alignment.h"
 #include "profiler/cuda_driver.h"
+#include "profiler/program_file.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::profiler {
@@ -98,8 +100,12 @@ int WaitFor(Child* program, const std::atomic<int>& ended_by) {
   return how;
 }
 
-std::string WhyNothing(const CaptureReport& report, bool injected) {
+std::string WhyNothing(const CaptureReport& report, bool injected, const std::string& program) {
   if (!injected) return fmt::format("{} was not found beside the program", kLibraryName);
+  if (report.processes == 0 && IsStaticProgram(ProgramFile(program))) {
+    return fmt::format(
+        "'{}' is linked statically, so that no capture can be loaded into it; link it dynamically", program);
+  }
   if (!report.failures.empty()) return report.failures.front();
   if (!HasCudaDriver()) return "this machine has no CUDA driver (libcuda.so.1)";
   if (report.processes == 0) return "the program did not use CUDA";
@@ -108,11 +114,13 @@ std::string WhyNothing(const CaptureReport& report, bool injected) {
 
 traces::RunOutcome Judge(int how, int ended_by, const CaptureReport& report) {
   traces::RunOutcome outcome;
-  outcome.incomplete = WIFSIGNALED(how) || report.unfinished_with_device > 0;
+  outcome.incomplete = WIFSIGNALED(how) || report.unfinished_with_device > 0 || !report.ended_early.empty();
   if (ended_by != 0) {
     outcome.error = "Cancelled: " + InterruptReason(ended_by);
   } else if (WIFSIGNALED(how)) {
     outcome.error = fmt::format("Aborted: signal {} ended the program", WTERMSIG(how));
+  } else if (!report.ended_early.empty()) {
+    outcome.error = "ResourceExhausted: the capture ended before the program: " + report.ended_early;
   } else if (report.unfinished_with_device > 0) {
     outcome.error =
         fmt::format("DataLoss: {} captured processes ended without handing over their last records",
@@ -123,6 +131,9 @@ traces::RunOutcome Judge(int how, int ended_by, const CaptureReport& report) {
 
 void AddNotes(const CaptureReport& report, ProgramCaptureResult* result) {
   result->notes = report.notes;
+  if (!report.ended_early.empty()) {
+    result->notes.push_back("the capture ended before the program, which went on: " + report.ended_early);
+  }
   if (report.unfinished > 0) {
     result->notes.push_back(fmt::format(
         "{} processes ended without handing over what they recorded last, at most 0.2 seconds of it",
@@ -178,25 +189,26 @@ ProgramCaptureResult CaptureProgram(const ProgramCaptureOptions& options, const 
   ProgramCaptureResult result;
   result.run = writer.BeginRun(info);
   traces::ActivitySink* sink = writer.Capture(result.run);
-  CaptureServer server(sink);
+  std::optional<CaptureServer> server;
   int how = 0;
   try {
-    Child program({options.words, MakeEnvironment(options, server.socket_path(), library)});
+    server.emplace(sink);
+    Child program({options.words, MakeEnvironment(options, server->socket_path(), library)});
     how = WaitFor(&program, ended_by);
   } catch (const Error& error) {
-    server.Finish();
+    if (server) server->Finish();
     writer.EndRun(result.run, {false, error.what(), false});
     writer.Close();
     throw;
   }
-  const CaptureReport report = server.Finish();
+  const CaptureReport report = server->Finish();
   result.status = Child::StatusOf(how);
   const int signal = ended_by.load();
   result.interrupted = signal != 0;
   result.processes = report.processes;
   result.rows = report.rows;
   result.device_rows = report.device_rows;
-  if (report.device_rows == 0) result.nothing = WhyNothing(report, !library.empty());
+  if (report.device_rows == 0) result.nothing = WhyNothing(report, !library.empty(), options.words[0]);
   AddNotes(report, &result);
   sink->Consume(NotesOf(result, report));
   writer.EndRun(result.run, Judge(how, signal, report));

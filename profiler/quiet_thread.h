@@ -9,10 +9,13 @@
 
 namespace lanescope::profiler {
 
-// A thread that takes no signals: those of the process are for the program's own threads. Throws
-// std::system_error where the system has no thread left.
+// Joined or detached by whoever has it.
+using QuietThread = std::thread;
+
+// A thread that takes no signals: those of the process are for the program's own threads. What the work
+// throws ends the work alone. Throws std::system_error where the system has no thread left.
 template <typename Work>
-std::thread StartQuietThread(Work work) {
+QuietThread StartQuietThread(Work work) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -20,7 +23,13 @@ std::thread StartQuietThread(Work work) {
     const sigset_t* signals;
     ~Restore() { pthread_sigmask(SIG_SETMASK, signals, nullptr); }
   } restore{&before};
-  return std::thread(std::move(work));
+  return QuietThread([work = std::move(work)]() mutable {
+    try {
+      work();
+    } catch (...) {
+      // The program goes on. Work that has something to say of it says so itself.
+    }
+  });
 }
 
 }  // namespace lanescope::profiler

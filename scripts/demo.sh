@@ -45,12 +45,12 @@ else
   ./scripts/build.sh release lanescope
 fi
 
-show compare "${rows[@]}" --machine $machine --reference-step $reference_step --trace "$trace" --sweep $sweep --plot "$output/sweep.svg"
+show compare "${rows[@]}" --details --machine $machine --reference-step $reference_step --trace "$trace" --sweep $sweep --plot "$output/sweep.svg"
 cat << 'END'
 
 What to look at:
 * Error, in repeats, noise: how far predictions that saw only the row with the star are off, beside how far two measurements differ.
-* Copies in a step, and the last sentence: what makes the losers lose, and from which link bandwidth on they would not.
+* Copies in a step, and the first sentence: what makes the losers lose, and from which link bandwidth on they would not.
 * "infinite" among the bandwidths: the step when copies cost nothing, which no faster link gets below.
 END
 cat << END

@@ -204,7 +204,7 @@ compare() {
   local status=0 machine
   for machine in "$two" "$halves"; do
     echo "== $machine"
-    limited "$program" compare "$graph:single,tower-split,alternating" --machine "$machine" "${rounds[@]}" \
+    limited "$program" compare "$graph:single,tower-split,alternating" --details --machine "$machine" "${rounds[@]}" \
       --trace "$output/traces/compare.db" 2> >(grep -v '^round ' >&2) || status=1
     [[ $two == "$halves" ]] && break
   done

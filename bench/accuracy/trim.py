@@ -18,7 +18,8 @@ def steps_to_keep(trace, run):
   steps = trace.execute(
       'SELECT s.step, s."end" - s.start, IFNULL(d.disturbed, 0) FROM LANESCOPE_STEP s LEFT JOIN LANESCOPE_DISTURBANCE d '
       'ON d.runId = s.runId AND d.step = s.step WHERE s.runId = ?', (run,)).fetchall()
-  counted = [step for step in steps if not step[2]] or steps
+  left_alone = [step for step in steps if not step[2]]
+  counted = left_alone if 3 * len(left_alone) >= len(steps) else steps
   median = statistics.median(ns for _, ns, _ in counted)
   return sorted(step for step, _, _ in sorted(counted, key=lambda step: abs(step[1] - median))[:STEPS])
 

@@ -46,6 +46,8 @@ Child::Child(const ChildStart& start) : own_group_(start.own_group) {
     process_ = -1;
     Throw(Code::kNotFound, "cannot run '{}': {}", start.words[0], std::strerror(error));
   }
+  guard_ = std::make_unique<AfterDeath>("kill -s KILL -- \"$1\"",
+                                        std::vector{std::to_string(own_group_ ? -process_ : process_)});
 }
 
 Child::~Child() {
@@ -58,6 +60,7 @@ Child::~Child() {
 bool Child::HasEnded(int* how) {
   if (waitpid(process_, how, WNOHANG) != process_) return false;
   if (own_group_) Signal(SIGKILL);  // children that it left behind
+  guard_.reset();
   process_ = -1;
   return true;
 }

@@ -4,8 +4,11 @@
 #include <sys/types.h>
 
 #include <array>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "core/base/after_death.h"
 
 namespace lanescope {
 
@@ -17,7 +20,8 @@ struct ChildStart {
   bool own_group = false;  // what the program starts is killed with it
 };
 
-// Owns the running program: what still runs when it goes is killed. Signals that this process ignores are not
+// Owns the running program: what still runs when it goes is killed, also where this process is killed itself.
+// Signals that this process ignores are not
 // ignored there. Belongs to one thread.
 class Child {
  public:
@@ -36,6 +40,7 @@ class Child {
  private:
   pid_t process_ = -1;
   const bool own_group_;
+  std::unique_ptr<AfterDeath> guard_;  // null: it has ended
 };
 
 }  // namespace lanescope

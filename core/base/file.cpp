@@ -47,6 +47,17 @@ std::string ReadFile(const std::string& path, size_t limit) {
   return bytes;
 }
 
+std::optional<std::string> PathWithin(const std::string& folder, const std::string& file) {
+  if (file.empty() || file.find('\0') != std::string::npos || fs::path(file).is_absolute())
+    return std::nullopt;
+  std::error_code error;
+  const fs::path root = fs::weakly_canonical(folder.empty() ? "." : folder, error);
+  const fs::path path = error ? fs::path() : fs::weakly_canonical(root / file, error);
+  const fs::path relative = path.lexically_relative(root);
+  if (error || relative.empty() || *relative.begin() == "..") return std::nullopt;
+  return path.string();
+}
+
 void WriteFile(const std::string& path, std::string_view bytes) {
   OutputFile file(path);
   file.Write(bytes);

@@ -13,9 +13,35 @@ std::string_view JsonErrorText(const nlohmann::json::exception& error) {
   return message;
 }
 
+namespace {
+
+// Of the objects that are open while a text is read, the keys so far. The library would keep the last of
+// several values of a key, without a word.
+class KeysSoFar {
+ public:
+  void See(nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) keys_.emplace_back();
+    if (event == Event::object_end) keys_.pop_back();
+    if (event != Event::key) return;
+    const std::string& key = parsed.get_ref<const std::string&>();
+    if (!keys_.back().insert(key).second)
+      Throw(Code::kInvalidArgument, "an object has the key '{}' twice; keep one of them", key);
+  }
+
+ private:
+  std::vector<std::set<std::string>> keys_;
+};
+
+}  // namespace
+
 nlohmann::json ParseJson(std::string_view text) {
+  KeysSoFar keys;
   try {
-    return nlohmann::json::parse(text);
+    return nlohmann::json::parse(text, [&](int, nlohmann::json::parse_event_t event, nlohmann::json& parsed) {
+      keys.See(event, parsed);
+      return true;
+    });
   } catch (const nlohmann::json::exception& error) {
     Throw(Code::kInvalidArgument, "not JSON: {}", JsonErrorText(error));
   }

@@ -11,7 +11,7 @@
 
 namespace lanescope {
 
-// Throws InvalidArgument with line and column where `text` is not JSON.
+// Throws InvalidArgument with line and column where `text` is not JSON, and for an object with a key twice.
 nlohmann::json ParseJson(std::string_view text);
 // What the library says is wrong, without its own error number.
 std::string_view JsonErrorText(const nlohmann::json::exception& error);

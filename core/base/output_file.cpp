@@ -2,32 +2,21 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "core/base/error.h"
+#include "core/base/hidden_file.h"
 
 namespace lanescope {
 namespace {
 
 namespace fs = std::filesystem;
-
-// In the folder of `target`, so that renaming it moves nothing. The length does not depend on the name, which
-// may be as long as names can be.
-std::string NameBeside(const std::string& target) {
-  uint64_t number[2];
-  if (getrandom(number, sizeof(number), 0) != sizeof(number)) {
-    Throw(Code::kInternal, "the system gives no random numbers: {}", std::strerror(errno));
-  }
-  return (fs::path(target).parent_path() / fmt::format(".lanescope-{:016x}{:016x}.tmp", number[0], number[1]))
-      .string();
-}
 
 // Where a chain of links ends; `path` itself where it leads nowhere.
 std::string ResolveLinks(const std::string& path) {
@@ -75,7 +64,7 @@ OutputFile::OutputFile(const std::string& path, Existing existing)
   struct stat file;
   if (stat(path.c_str(), &file) != 0) {
     if (errno != ENOENT) Fail(errno);
-    OpenTemporary(0666);
+    hidden_ = std::make_unique<HiddenFile>(target_, path_, 0666);
     return;
   }
   if (S_ISDIR(file.st_mode)) Throw(Code::kFailedPrecondition, "'{}' is a folder; name a file", path_);
@@ -90,60 +79,47 @@ OutputFile::OutputFile(const std::string& path, Existing existing)
   } else if (!S_ISREG(file.st_mode)) {
     descriptor_ = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
   } else {
-    OpenTemporary(0600);
+    hidden_ = std::make_unique<HiddenFile>(target_, path_, 0600);
     // Only the owner can hand a file on; where that fails, it is ours.
-    if (fchown(descriptor_, file.st_uid, file.st_gid) == 0 || file.st_uid == geteuid()) {
-      fchmod(descriptor_, file.st_mode & 0777);
-    }
+    const int made = hidden_->descriptor();
+    if (fchown(made, file.st_uid, file.st_gid) == 0 || file.st_uid == geteuid())
+      fchmod(made, file.st_mode & 0777);
+    return;
   }
   if (descriptor_ < 0) Fail(errno);
 }
 
 OutputFile::~OutputFile() {
   if (descriptor_ >= 0) close(descriptor_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-void OutputFile::OpenTemporary(int mode) {
-  const std::string name = NameBeside(target_);
-  descriptor_ = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-  if (descriptor_ < 0) Fail(errno);
-  temporary_ = name;
-}
+int OutputFile::descriptor() const { return hidden_ ? hidden_->descriptor() : descriptor_; }
 
 void OutputFile::Write(std::string_view bytes) {
-  LANESCOPE_CHECK(descriptor_ >= 0);
+  LANESCOPE_CHECK(descriptor() >= 0);
   while (!bytes.empty()) {
-    const ssize_t written = write(descriptor_, bytes.data(), bytes.size());
+    const ssize_t written = write(descriptor(), bytes.data(), bytes.size());
     if (written < 0 && errno != EINTR) Fail(errno);
     if (written > 0) bytes.remove_prefix(static_cast<size_t>(written));
   }
 }
 
-const std::string& OutputFile::temporary_path() const {
-  if (temporary_.empty()) {
-    Throw(Code::kFailedPrecondition, "'{}' is a pipe or a device; name a file", path_);
-  }
-  return temporary_;
+const std::string& OutputFile::temporary_path() {
+  if (!hidden_) Throw(Code::kFailedPrecondition, "'{}' is a pipe or a device; name a file", path_);
+  return hidden_->Path();
 }
 
 void OutputFile::Commit() {
-  LANESCOPE_CHECK(descriptor_ >= 0);
-  // EINVAL: the file system has nothing to wait for.
-  if (!temporary_.empty() && fsync(descriptor_) != 0 && errno != EINVAL) Fail(errno);
-  const int closed = close(descriptor_);
-  descriptor_ = -1;
-  if (closed != 0) Fail(errno);
-  if (temporary_.empty()) return;
-  int renamed = renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, target_.c_str(),
-                          existing_ == Existing::kRefuse ? RENAME_NOREPLACE : 0);
-  // Not every file system can refuse.
-  if (renamed != 0 && errno == EINVAL) renamed = rename(temporary_.c_str(), target_.c_str());
-  if (renamed != 0 && errno == EEXIST) {
-    Throw(Code::kAlreadyExists, "'{}' is there already; name a new file", path_);
+  LANESCOPE_CHECK(descriptor() >= 0);
+  if (!hidden_) {
+    if (close(std::exchange(descriptor_, -1)) != 0) Fail(errno);
+    return;
   }
-  if (renamed != 0) Fail(errno);
-  temporary_.clear();
+  // EINVAL: the file system has nothing to wait for.
+  if (fsync(hidden_->descriptor()) != 0 && errno != EINVAL) Fail(errno);
+  if (!hidden_->Become(existing_ == Existing::kReplace))
+    Throw(Code::kAlreadyExists, "'{}' is there already; name a new file", path_);
+  hidden_.reset();
 }
 
 void OutputFile::Fail(int error) const { FailToWrite(path_, error); }

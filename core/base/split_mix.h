@@ -1,4 +1,5 @@
-// SplitMix64 (Steele, Lea and Flood 2014): the same numbers with every standard library. Internal to core and sims.
+// SplitMix64 (Steele, Lea and Flood 2014): the same numbers with every standard library. Internal to core and
+// sims.
 #pragma once
 
 #include <cstdint>

@@ -4,32 +4,13 @@
 #include <charconv>
 #include <queue>
 
+#include "core/base/edit_distance.h"
 #include "core/base/error.h"
 
 namespace lanescope {
 namespace {
 
 constexpr size_t kMaxNamedInCycle = 8;
-
-// Levenshtein distance, or `limit` where it is at least that much.
-size_t EditDistance(std::string_view a, std::string_view b, size_t limit) {
-  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= limit) return limit;
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    size_t smallest = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
-      smallest = std::min(smallest, row[j]);
-    }
-    if (smallest >= limit) return limit;
-  }
-  return std::min(row[b.size()], limit);
-}
 
 // The name most like `wanted`, or null where none is like it in at least half of its letters.
 const std::string* ClosestName(std::span<const Node> nodes, std::string_view wanted) {

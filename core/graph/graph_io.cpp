@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/graph/foreign_model.h"
 #include "core/graph/graph_proto.h"
 #include "core/graph/raised_loops.h"
 #include "core/graph/tensor_proto.h"
@@ -97,6 +98,7 @@ Graph ParseGraphText(std::string_view text) {
 }
 
 Graph ReadGraph(const std::string& path) {
+  RefuseForeignModel(path);
   const std::string bytes = ReadFile(path);
   try {
     return IsTextPath(path) ? ParseGraphText(bytes) : ParseGraphBinary(bytes);

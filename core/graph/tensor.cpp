@@ -89,6 +89,14 @@ int64_t Tensor::IntAt(int64_t index) const {
       return data<bool>()[index] ? 1 : 0;
     case DataType::kUint8:
       return data<uint8_t>()[index];
+    case DataType::kInt8:
+      return static_cast<const int8_t*>(raw_data())[index];
+    case DataType::kInt16:
+      return static_cast<const int16_t*>(raw_data())[index];
+    case DataType::kUint16:
+      return static_cast<const uint16_t*>(raw_data())[index];
+    case DataType::kUint32:
+      return static_cast<const uint32_t*>(raw_data())[index];
     default:
       Throw(Code::kInvalidArgument, "a tensor of type {} is not an integer tensor", DataTypeName(dtype_));
   }

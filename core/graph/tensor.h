@@ -59,7 +59,7 @@ class Tensor {
   // The same elements under another exact shape with the same element count.
   Tensor Reshaped(const Shape& shape) const;
 
-  // An integer tensor's element as int64 (int32, int64, bool, uint8); throws InvalidArgument for other types
+  // An element of a tensor of bools or of integers (not uint64) as int64; throws InvalidArgument for others
   // or a bad index.
   int64_t IntAt(int64_t index) const;
 

@@ -12,11 +12,17 @@ FeedSpec DefaultFeed(const std::string& name, DataType dtype, const Shape& shape
   switch (dtype) {
     case DataType::kFloat:
     case DataType::kDouble:
+    case DataType::kHalf:
+    case DataType::kBfloat16:
       feed.generator = "uniform";
       return feed;
     case DataType::kInt32:
     case DataType::kInt64:
     case DataType::kUint8:
+    case DataType::kInt8:
+    case DataType::kInt16:
+    case DataType::kUint16:
+    case DataType::kUint32:
     case DataType::kBool:
       feed.generator = "integers";
       feed.high = 2;

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "core/base/split_mix.h"
+#include "core/graph/small_float_tensor.h"
 
 // Products and sums must round one by one, as they do in every other implementation: this file is compiled
 // with -ffp-contract=off.
@@ -49,6 +50,14 @@ void VisitNumeric(DataType dtype, Visit visit) {
       return visit(int64_t());
     case DataType::kUint8:
       return visit(uint8_t());
+    case DataType::kInt8:
+      return visit(int8_t());
+    case DataType::kInt16:
+      return visit(int16_t());
+    case DataType::kUint16:
+      return visit(uint16_t());
+    case DataType::kUint32:
+      return visit(uint32_t());
     case DataType::kBool:
       return visit(bool());
     default:
@@ -59,10 +68,15 @@ void VisitNumeric(DataType dtype, Visit visit) {
 // Element i is value(i), computed in double.
 template <typename Value>
 Tensor Fill(const FeedSpec& spec, Value value) {
+  if (HasSmallFloats(spec.dtype)) {
+    FeedSpec wide = spec;
+    wide.dtype = DataType::kFloat;
+    return NarrowedTensor(Fill(wide, value), spec.dtype);
+  }
   Tensor tensor(spec.dtype, spec.shape);
   VisitNumeric(spec.dtype, [&](auto zero) {
     using T = decltype(zero);
-    T* out = tensor.data<T>();
+    auto* out = static_cast<T*>(tensor.raw_data());
     for (int64_t i = 0; i < tensor.NumElements(); ++i) out[i] = Cast<T>(value(static_cast<uint64_t>(i)));
   });
   return tensor;
@@ -113,9 +127,10 @@ Tensor GenerateReviewRating(const FeedSpec& spec, int64_t step) {
 }
 
 std::vector<double> AsDoubles(const Tensor& tensor) {
+  if (HasSmallFloats(tensor.dtype())) return AsDoubles(WidenedTensor(tensor));
   std::vector<double> values(static_cast<size_t>(tensor.NumElements()));
   VisitNumeric(tensor.dtype(), [&](auto zero) {
-    const auto* in = tensor.data<decltype(zero)>();
+    const auto* in = static_cast<const decltype(zero)*>(tensor.raw_data());
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(in[i]);
   });
   return values;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/json_object.h"
+#include "core/graph/small_float_tensor.h"
 
 namespace lanescope {
 namespace {
@@ -19,6 +21,7 @@ constexpr int64_t kMaxFeedCount = int64_t{1} << 31;
 
 bool IsNumeric(DataType dtype) {
   switch (dtype) {
+    case DataType::kHalf:
     case DataType::kFloat:
     case DataType::kDouble:
     case DataType::kInt32:
@@ -35,7 +38,7 @@ DataType ReadDtype(JsonObject* object) {
   const std::string name = object->String("dtype");
   const DataType dtype = ParseDataType(name);
   if (dtype != DataType::kString && !IsNumeric(dtype)) {
-    object->Fail("dtype", "must be float32, float64, int32, int64, uint8, bool or string");
+    object->Fail("dtype", "must be float16, float32, float64, int32, int64, uint8, bool or string");
   }
   return dtype;
 }
@@ -120,6 +123,8 @@ Tensor ReadValues(JsonObject* object, DataType dtype) {
     object->Fail("values", fmt::format("has {} values for a shape of {}", flat.size(), shape.NumElements()));
   }
   switch (dtype) {
+    case DataType::kHalf:
+      return NarrowedTensor(ConvertAll<float>(object, shape, flat), dtype);
     case DataType::kFloat:
       return ConvertAll<float>(object, shape, flat);
     case DataType::kDouble:
@@ -137,19 +142,13 @@ Tensor ReadValues(JsonObject* object, DataType dtype) {
   }
 }
 
-// The file's true place, links followed, must lie in the tree of the configuration's own folder.
 std::string ResolveFile(JsonObject* object, const std::string& directory) {
-  namespace fs = std::filesystem;
   const std::string file = object->String("file");
   if (file.find('\0') != std::string::npos) object->Fail("file", "is no file name");
-  std::error_code error;
-  const fs::path root = fs::weakly_canonical(directory.empty() ? "." : directory, error);
-  const fs::path path = error ? fs::path() : fs::weakly_canonical(root / file, error);
-  const fs::path relative = path.lexically_relative(root);
-  if (error || fs::path(file).is_absolute() || relative.empty() || *relative.begin() == "..") {
+  const std::optional<std::string> path = PathWithin(directory, file);
+  if (!path.has_value())
     object->Fail("file", "must name a file in the folder of the run configuration or below");
-  }
-  return path.string();
+  return *path;
 }
 
 void ReadFileFeed(JsonObject* object, const std::string& directory, FeedSpec* feed) {

@@ -17,12 +17,18 @@ struct ElementCode {
   DataType dtype;
   std::string_view code;  // without the byte order
 };
-constexpr std::array<ElementCode, 6> kCodes = {{{DataType::kFloat, "f4"},
-                                                {DataType::kDouble, "f8"},
-                                                {DataType::kInt32, "i4"},
-                                                {DataType::kInt64, "i8"},
-                                                {DataType::kUint8, "u1"},
-                                                {DataType::kBool, "b1"}}};
+constexpr std::array<ElementCode, 12> kCodes = {{{DataType::kFloat, "f4"},
+                                                 {DataType::kDouble, "f8"},
+                                                 {DataType::kInt32, "i4"},
+                                                 {DataType::kInt64, "i8"},
+                                                 {DataType::kHalf, "f2"},
+                                                 {DataType::kInt16, "i2"},
+                                                 {DataType::kInt8, "i1"},
+                                                 {DataType::kUint64, "u8"},
+                                                 {DataType::kUint32, "u4"},
+                                                 {DataType::kUint16, "u2"},
+                                                 {DataType::kUint8, "u1"},
+                                                 {DataType::kBool, "b1"}}};
 
 struct Header {
   DataType dtype = DataType::kInvalid;
@@ -117,14 +123,14 @@ class HeaderParser {
   }
   static DataType ParseDescr(std::string_view descr) {
     const std::string_view code = descr.substr(std::min<size_t>(descr.size(), 1));
-    const bool one_byte = code == "u1" || code == "b1";
+    const bool one_byte = code.ends_with('1');
     const char order = descr.empty() ? ' ' : descr[0];
     for (const ElementCode& known : kCodes) {
       if (known.code == code && (order == '<' || (order == '|' && one_byte))) return known.dtype;
     }
     Throw(Code::kInvalidArgument,
-          "the .npy element type '{}' is not read here; convert to little-endian float32, float64, int32, "
-          "int64, uint8 or bool",
+          "the .npy element type '{}' is not read here; convert to bool or little-endian float16, float32, "
+          "float64 or integers",
           descr);
   }
 

@@ -100,6 +100,22 @@ RunSpec ReadRunSpecBeside(const std::string& graph_path) {
   }
 }
 
+std::string GraphTensorOf(const RunSpec& spec, const std::string& name) {
+  const auto found = spec.aliases.find(name);
+  return found == spec.aliases.end() ? name : found->second;
+}
+
+std::string TitleOf(const RunSpec& spec, const std::string& tensor) {
+  const auto found = spec.titles.find(tensor);
+  return found == spec.titles.end() ? tensor : found->second;
+}
+
+std::vector<std::string> FetchTitles(const RunSpec& spec) {
+  std::vector<std::string> titles;
+  for (const std::string& fetch : spec.fetches) titles.push_back(TitleOf(spec, fetch));
+  return titles;
+}
+
 std::map<std::string, Tensor> MakeFeeds(const RunSpec& spec, int64_t step) {
   std::map<std::string, Tensor> tensors;
   for (const auto& [name, feed] : spec.feeds) {

@@ -38,6 +38,10 @@ struct QueueRunnerSpec {
 
 struct RunSpec {
   std::vector<std::string> init;
+  // Tensors of the graph by other names that feeds and fetches may have: a model's, a signature's.
+  std::map<std::string, std::string> aliases;
+  // What the model calls tensors of the graph, where that is another name: how fetches are listed.
+  std::map<std::string, std::string> titles;
   std::map<std::string, FeedSpec> feeds;
   std::vector<std::string> fetches;
   std::vector<std::string> targets;
@@ -47,6 +51,12 @@ struct RunSpec {
   std::vector<QueueRunnerSpec> queue_runners;
 };
 
+// The graph's name of a tensor that may be asked for by another one.
+std::string GraphTensorOf(const RunSpec& spec, const std::string& name);
+// How a tensor of the graph is listed.
+std::string TitleOf(const RunSpec& spec, const std::string& tensor);
+std::vector<std::string> FetchTitles(const RunSpec& spec);
+
 // Throws InvalidArgument naming the key. `directory`: where relative files lie; files outside it are refused.
 RunSpec ParseRunSpec(std::string_view json, const std::string& directory);
 // The G.run.json beside `graph_path`; an empty RunSpec if there is none.
@@ -55,7 +65,7 @@ RunSpec ReadRunSpecBeside(const std::string& graph_path);
 // The values of all feeds for step number `step` (0-based; warm-up steps counted). Deterministic.
 std::map<std::string, Tensor> MakeFeeds(const RunSpec& spec, int64_t step);
 
-// .npy files (NumPy format 1.0 to 3.0; float32/64, int32/64, uint8, bool; C order). Throw InvalidArgument,
+// .npy files (NumPy format 1.0 to 3.0; float16/32/64, integers, bool; C order). Throw InvalidArgument,
 // NotFound.
 Tensor ReadNpy(const std::string& path);
 Tensor ParseNpy(std::string_view bytes);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -107,6 +108,59 @@ void RestoreConstants(const TensorBundle& bundle, Graph* graph) {
   }
 }
 
+// The variables that a node and all that it waits for assign.
+std::set<NodeId> AssignedBy(const Graph& graph, NodeId root) {
+  std::set<NodeId> seen{root}, assigned;
+  std::vector<NodeId> open{root};
+  while (!open.empty()) {
+    const Node& node = graph.node(open.back());
+    open.pop_back();
+    if (node.op == "AssignVariableOp" && !node.inputs.empty()) assigned.insert(node.inputs[0].node);
+    std::vector<NodeId> sources = node.control_inputs;
+    for (const Endpoint& input : node.inputs) sources.push_back(input.node);
+    for (const NodeId source : sources)
+      if (seen.insert(source).second) open.push_back(source);
+  }
+  return assigned;
+}
+
+std::string FreeNodeName(const Graph& graph, std::string name) {
+  while (graph.FindNode(name).exists()) name += "_";
+  return name;
+}
+
+// What the restoring node leaves out: Keras saves copies of its variables, while the step uses the variables
+// themselves, whose values are found by their names. Returns the nodes that assign those.
+std::vector<std::string> RestoreByName(const TensorBundle& bundle, NodeId restore, Graph* graph) {
+  const std::map<std::string, std::string> tensors = bundle.TensorsOfVariables();
+  const std::set<NodeId> assigned = AssignedBy(*graph, restore);
+  std::vector<std::string> assignments;
+  const size_t count = graph->num_nodes();
+  for (size_t i = 0; i < count && !tensors.empty(); ++i) {
+    const NodeId id(i);
+    const Node& variable = graph->node(id);
+    if (variable.op != "VarHandleOp" || assigned.contains(id)) continue;
+    const std::string shared = variable.StringAttr("shared_name", "");
+    const auto tensor = tensors.find(shared.empty() ? variable.name : shared);
+    if (tensor == tensors.end()) continue;
+    Tensor value = bundle.Read(tensor->second);
+    if (variable.TypeAttr("dtype") != value.dtype())
+      Throw(Code::kInvalidArgument, "the variable '{}' is of type {}, its value of {}", variable.name,
+            DataTypeName(variable.TypeAttr("dtype")), DataTypeName(value.dtype()));
+    Node assign;
+    assign.name = FreeNodeName(*graph, variable.name + "/restored");
+    assign.op = "AssignVariableOp";
+    assign.device = variable.device;
+    assign.attrs["dtype"] = value.dtype();
+    const std::string constant = FreeNodeName(*graph, variable.name + "/restored/value");
+    assign.inputs = {{id, 0}, {NodeId(graph->num_nodes()), 0}};
+    graph->AddNode(RestoredConstant(constant, variable.device, std::move(value)));
+    assignments.push_back(assign.name);
+    graph->AddNode(std::move(assign));
+  }
+  return assignments;
+}
+
 // The node that runs after the variables are there: tables are filled by it.
 std::string InitOp(const tf::MetaGraph& meta) {
   for (const char* collection : {"saved_model_main_op", "legacy_init_op"}) {
@@ -172,8 +226,13 @@ std::vector<QueueRunnerSpec> QueueRunnersOf(const tf::MetaGraph& meta) {
 SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::string& signature_name) {
   const tf::SignatureDef& signature = SignatureIn(*meta, signature_name);
   SavedModel model;
-  for (const auto& [key, tensor] : signature.inputs())
-    model.spec.feeds[tensor.name()] = SignatureFeed(key, tensor);
+  for (const auto& [key, tensor] : signature.inputs()) {
+    const FeedSpec& feed = model.spec.feeds[tensor.name()] = SignatureFeed(key, tensor);
+    const Shape open = ShapeFromProto(tensor.tensor_shape());
+    if (!open.IsExact())
+      model.notes[tensor.name()] =
+          fmt::format("'{}' of shape {} is taken as {}", key, open.ToString(), feed.shape.ToString());
+  }
   std::map<std::string, std::string> outputs;
   for (const auto& [key, tensor] : signature.outputs()) outputs[key] = tensor.name();
   for (const auto& [key, tensor] : outputs) model.spec.fetches.push_back(tensor);
@@ -193,12 +252,19 @@ SavedModel Convert(const std::string& path, tf::MetaGraph* meta, const std::stri
       name.data<std::string>()[0] = prefix;
       graph.node(file) = RestoredConstant(graph.node(file).name, graph.node(file).device, std::move(name));
     }
-    RestoreConstants(TensorBundle(prefix), &graph);
+    const TensorBundle bundle(prefix);
+    RestoreConstants(bundle, &graph);
     model.spec.init.push_back(NodeNameOf(saver.restore_op_name()));
+    if (const NodeId restore = graph.FindNode(model.spec.init.back()); restore.exists())
+      for (std::string& node : RestoreByName(bundle, restore, &graph))
+        model.spec.init.push_back(std::move(node));
     graph.problems.clear();
     NoteProblems(&graph);
   }
   if (!init.empty() && graph.FindNode(init).exists()) model.spec.init.push_back(init);
+  for (const auto* tensors : {&signature.inputs(), &signature.outputs()})
+    for (const auto& [key, tensor] : *tensors)
+      if (!graph.FindNode(key).exists()) model.spec.aliases.emplace(key, tensor.name());
   model.graph = std::move(graph);
   return model;
 }

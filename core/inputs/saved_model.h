@@ -1,6 +1,7 @@
 // Folders as tf.saved_model.save writes them: a graph, what to call in it, and a checkpoint.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "core/graph/graph.h"
@@ -13,7 +14,8 @@ bool IsSavedModel(const std::string& path);
 
 struct SavedModel {
   Graph graph;   // without calls; the values of its checkpoint are constants where they are restored
-  RunSpec spec;  // restores the variables, feeds and fetches what the signature says
+  RunSpec spec;  // restores the variables, feeds and fetches what the signature says, and knows its names
+  std::map<std::string, std::string> notes;  // by fed tensor: what is taken for a shape that is left open
 };
 
 // Of the graph that serves (or the only one), `signature`: empty: serving_default, or the only one. Sizes

@@ -77,6 +77,33 @@ CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec) {
   return MakeCompileRequest(graph, feeds, spec.fetches, spec.targets);
 }
 
+IdVector<NodeId, char> NodesOfStep(const Graph& graph, const RunSpec& spec, const CompileRequest& request) {
+  IdVector<NodeId, char> read(graph.num_nodes(), 0), runs(graph.num_nodes(), 0);
+  std::vector<NodeId> open;
+  const auto run = [&](NodeId node) {
+    if (node.exists() && std::exchange(runs[node], 1) == 0) open.push_back(node);
+  };
+  const auto is_fed = [&](const Endpoint& tensor) {
+    return std::ranges::any_of(request.feeds, [&](const auto& feed) { return feed.first == tensor; });
+  };
+  const auto read_tensor = [&](const Endpoint& tensor) {
+    read[tensor.node] = 1;
+    if (!is_fed(tensor)) run(tensor.node);
+  };
+  for (const Endpoint& fetch : request.fetches) fetch.output < 0 ? run(fetch.node) : read_tensor(fetch);
+  for (const std::string& node : spec.init) run(graph.FindNode(node));
+  for (const QueueRunnerSpec& runner : spec.queue_runners)
+    for (const std::string& node : runner.enqueue_ops) run(graph.FindNode(node));
+  while (!open.empty()) {
+    const Node& node = graph.node(open.back());
+    open.pop_back();
+    for (const Endpoint& input : node.inputs) read_tensor(input);
+    for (const NodeId control : node.control_inputs) run(control);
+  }
+  for (const NodeId id : graph.node_ids()) read[id] |= runs[id];
+  return read;
+}
+
 std::vector<std::string> ConfigureWholeGraph(const Graph& graph, RunSpec* spec) {
   const GraphInfo info = InferGraph(graph, StepRequestOf(graph, *spec).feeds);
   std::vector<std::string> notes;

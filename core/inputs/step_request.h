@@ -21,6 +21,10 @@ CompileRequest MakeCompileRequest(const Graph& graph,
 // The same of a run configuration.
 CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec);
 
+// By node: whether it runs before the steps, or a step reads or runs it. What a feed replaces is read, and
+// what that comes from is not.
+IdVector<NodeId, char> NodesOfStep(const Graph& graph, const RunSpec& spec, const CompileRequest& request);
+
 // For a graph whose step is not configured: targets are the nodes whose results nobody uses, and placeholders
 // that are not fed are fed, unknown sizes taken as 1; of one of unknown rank nothing is known. Returns one
 // sentence for each placeholder of unknown size. Throws what InferGraph throws.

@@ -161,6 +161,26 @@ std::vector<std::string> TensorBundle::Names() const {
   return names;
 }
 
+std::map<std::string, std::string> TensorBundle::TensorsOfVariables() const {
+  constexpr const char* kObjects = "_CHECKPOINTABLE_OBJECT_GRAPH";
+  std::map<std::string, std::string> tensors;
+  if (!Has(kObjects)) return tensors;
+  const Tensor text = Read(kObjects);
+  tf::SavedObjectGraph objects;
+  if (text.dtype() != DataType::kString || text.NumElements() != 1 ||
+      !objects.ParseFromString(*text.data<std::string>()))
+    Throw(Code::kDataLoss, "'{}' holds objects that cannot be read", prefix_);
+  for (const auto& object : objects.nodes()) {
+    for (const auto& value : object.attributes()) {
+      if (value.name() != "VARIABLE_VALUE" || value.full_name().empty()) continue;
+      const auto [known, first] = tensors.emplace(value.full_name(), value.checkpoint_key());
+      if (!first && known->second != value.checkpoint_key()) known->second.clear();
+    }
+  }
+  std::erase_if(tensors, [](const auto& tensor) { return tensor.second.empty(); });
+  return tensors;
+}
+
 Tensor TensorBundle::Read(const std::string& name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end()) Throw(Code::kNotFound, "'{}' holds no tensor '{}'", prefix_, name);

@@ -24,6 +24,9 @@ class TensorBundle {
 
   bool Has(const std::string& name) const { return entries_.contains(name); }
   std::vector<std::string> Names() const;
+  // The tensors of variables by the names that their program gave them, as the objects say whose checkpoint
+  // this is; names of several variables are left out. Empty for a checkpoint of names alone. Throws DataLoss.
+  std::map<std::string, std::string> TensorsOfVariables() const;
   // Throws NotFound for a name or shard that is not there, DataLoss for a damaged or shortened one,
   // Unimplemented for a tensor in slices or of a type without elements here.
   Tensor Read(const std::string& name) const;

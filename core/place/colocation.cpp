@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/place/colocation_rules.h"
 #include "core/place/placer_messages.h"
 #include "core/place/type_choices.h"
@@ -68,7 +69,10 @@ ColocationGraph::ColocationGraph(const Graph& graph, std::span<const NodeId> ord
   local_ =
       devices.machine().device(options.default_device.exists() ? options.default_device : DeviceId(0)).parsed;
   members_.resize(graph.num_nodes());
-  for (const NodeId id : order_) InitMember(id);
+  for (const NodeId id : order_) {
+    StopPoint();
+    InitMember(id);
+  }
   ForEachSharedStateEdge(graph, order_, registry,
                          [this](NodeId src, NodeId dst) { ColocateAcrossEdge(src, dst); });
   ColocateByAttributes();

@@ -25,8 +25,8 @@ DeviceId FindAllowedDevice(const Node& node, const std::string& device, const Ma
   }
   if (!HasKernel(node, machine, number)) {
     Throw(Code::kInvalidArgument,
-          "placement of '{}': {} has no kernel for the op {}; remove the node from the file", node.name,
-          device, node.op);
+          "placement of '{}': {} has no kernel for the op {}; leave the node out of it", node.name, device,
+          node.op);
   }
   return number;
 }
@@ -75,8 +75,8 @@ class PlacementReader {
     const DeviceId device = given_[leader];
     if (placement_.device[id] != device && id != leader && !HasKernel(graph_.node(id), machine_, device)) {
       Throw(Code::kInvalidArgument,
-            "placement of '{}': it must share a device with '{}', and {} has no kernel for the op {}; remove "
-            "the node from the file",
+            "placement of '{}': it must share a device with '{}', and {} has no kernel for the op {}; leave "
+            "the node out of it",
             graph_.node(leader).name, graph_.node(id).name, NameOf(device), graph_.node(id).op);
     }
     placement_.device[id] = device;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/place/colocation.h"
 #include "core/place/colocation_rules.h"
 #include "core/place/device_table.h"
@@ -39,6 +40,7 @@ class Placer {
   IdVector<NodeId, DeviceId> Run() {
     std::vector<NodeId> generators;
     for (const NodeId id : order_) {
+      StopPoint();
       if (IsAssigned(id)) {
         KeepAssigned(id);
       } else if (!graph_.problems.contains(id) && IsGenerator(graph_.node(id), registry_)) {

@@ -4,8 +4,6 @@
 #include <bit>
 #include <chrono>
 
-#include "core/base/thread.h"
-
 namespace lanescope {
 
 EventRing::EventRing(size_t capacity)
@@ -44,7 +42,7 @@ void EventRing::Drain(std::vector<Event>* out) {
 Recorder::Recorder(EventSink* sink, int interval_ms)
     : sink_(sink),
       interval_ms_(std::max(interval_ms, 1)),
-      thread_(StartThread("recording events", [this] { DrainLoop(); })) {}
+      thread_("recording events", [this] { DrainLoop(); }) {}
 
 Recorder::~Recorder() {
   {
@@ -52,7 +50,7 @@ Recorder::~Recorder() {
     stop_ = true;
   }
   wake_.notify_one();
-  thread_.join();
+  thread_.Wait();
 }
 
 EventRing* Recorder::NewRing(size_t capacity) {

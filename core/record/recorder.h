@@ -8,10 +8,10 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "core/base/clock.h"
+#include "core/base/thread.h"
 #include "core/record/event.h"
 
 namespace lanescope {
@@ -68,7 +68,7 @@ class Recorder {
   bool flush_ = false;
   std::exception_ptr failure_;  // the first one of the draining thread
   const int interval_ms_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lanescope

@@ -91,7 +91,7 @@ void SplitContention(const RunProfile& a, const OpsByKey& ops_a, const RunProfil
 double LaunchesOf(const RunProfile& profile) {
   double launches = 0;
   for (const OpProfile& op : profile.ops) {
-    if (op.copy) continue;
+    if (op.kind == WorkKind::kCopy) continue;
     for (const OpInstance& instance : op.instances) launches += PerStep(profile, instance, 1);
   }
   return launches;
@@ -103,7 +103,7 @@ std::map<OpKey, long long> LaunchCountsOf(const OpsByKey& ops, const RunProfile&
   for (const auto& [key, of_key] : ops) {
     double launches = 0;
     for (const OpProfile* op : of_key) {
-      if (op->copy) continue;
+      if (op->kind == WorkKind::kCopy) continue;
       for (const OpInstance& instance : op->instances) launches += PerStep(profile, instance, 1);
     }
     if (const long long rounded = std::llround(launches); rounded > 0) work.emplace(key, rounded);
@@ -124,14 +124,14 @@ std::string PerLaunchText(const RunDiff& diff) {
   constexpr double kAsLong = 0.005;
   std::vector<const OpDiff*> both;
   for (const OpDiff& op : diff.ops) {
-    if (op.kind == WorkKind::kLaunch && !op.copy && op.LengthChange()) both.push_back(&op);
+    if (op.kind == WorkKind::kLaunch && op.LaunchChange()) both.push_back(&op);
   }
   if (both.empty()) return "; no kernel ran in both";
   std::stable_sort(both.begin(), both.end(),
                    [](const OpDiff* x, const OpDiff* y) { return x->a.ns + x->b.ns > y->a.ns + y->b.ns; });
   std::string text = "; one launch of ";
   for (size_t i = 0; i < std::min(kShown, both.size()); ++i) {
-    const double change = *both[i]->LengthChange();
+    const double change = *both[i]->LaunchChange();
     text += fmt::format("{}{} takes ", i == 0 ? "" : ", of ", BriefName(both[i]->name));
     if (std::abs(change) < kAsLong) {
       text += "as long";
@@ -158,7 +158,6 @@ class DiffRows {
         const OpKey key = KeyOf(profile, op, instance);
         OpDiff& row = rows_[key];
         if (!by_ranges_) row.op = op.op;
-        row.copy = op.copy && !by_ranges_;
         if (row.name.empty()) row.name = by_ranges_ ? key.second : op.name;
         OpDiff::Side& into = row.*side;
         if (into.name.empty()) into.name = by_ranges_ ? key.second : op.name;
@@ -235,6 +234,11 @@ class DiffRows {
 }  // namespace
 
 std::optional<double> OpDiff::LengthChange() const {
+  if (a.count <= 0 || b.count <= 0 || a.ns <= 0) return std::nullopt;
+  return (b.ns - a.ns) / a.ns;
+}
+
+std::optional<double> OpDiff::LaunchChange() const {
   if (a.count <= 0 || b.count <= 0 || a.ns <= 0) return std::nullopt;
   const double of_a = a.ns / a.count;
   return (b.ns / b.count - of_a) / of_a;

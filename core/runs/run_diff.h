@@ -33,13 +33,13 @@ struct OpDiff {
   std::string name;  // OpProfile::name, or the text of the range
   std::string op;    // OpProfile::op; empty: it is a range
   WorkKind kind = WorkKind::kLaunch;
-  bool copy = false;  // OpProfile::copy
   Change change = Change::kSame;
   Side a, b;
   // What it adds to the difference of the step times: time on the path and waiting before it.
   double PathChange() const { return b.path_ns + b.wait_ns - a.path_ns - a.wait_ns; }
-  // (b - a) / a of the mean times; empty where one run lacks the op.
+  // (b - a) / a of the times in a mean step, and of one launch; empty where one run lacks the op.
   std::optional<double> LengthChange() const;
+  std::optional<double> LaunchChange() const;
 };
 std::string_view ChangeName(OpDiff::Change change);  // "same", "moved", "only A", "only B"
 

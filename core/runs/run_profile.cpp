@@ -131,7 +131,9 @@ class Profiler {
   // What an item competes for: a device, or (-1) all copies, or everything.
   int ResourceOf(const WorkItem& item) const {
     if (view_.emulated) return 0;
-    return item.kind == WorkKind::kCopy ? -1 : LaneOf(item).device;
+    const RunView::Lane& lane = LaneOf(item);
+    const bool moves = item.kind == WorkKind::kCopy && LeavesItsDevice(view_, lane, item.slice);
+    return moves ? -1 : lane.device;
   }
 
   // Ops of one name are one op, except kernels on several devices, and copies of several routes.
@@ -139,7 +141,6 @@ class Profiler {
     WorkKind kind;
     int name;  // -1: none
     int src, dst;
-    bool copy = false;
     auto operator<=>(const Key&) const = default;
   };
   int NameNumber(std::string_view name) {
@@ -154,20 +155,19 @@ class Profiler {
     if (!lane.copies) return {item.kind, name, view_.by_node ? 0 : lane.device, 0};
     if (command >= 0) {
       const RunView::Command& copy = view_.commands[static_cast<size_t>(command)];
-      if (copy.op >= 0 && copy.src >= 0 && copy.dst >= 0) return {item.kind, name, copy.src, copy.dst, true};
+      if (copy.op >= 0 && copy.src >= 0 && copy.dst >= 0) return {item.kind, name, copy.src, copy.dst};
     }
     const int32_t number = Cell(lane.slices->route, item.slice);
-    if (number < 0) return {item.kind, name, lane.device, lane.device, true};
+    if (number < 0) return {item.kind, name, lane.device, lane.device};
     const RunView::Route& route = view_.routes[static_cast<size_t>(number)];
-    return {item.kind, NameNumber(route.name), route.src, route.dst, true};
+    return {item.kind, NameNumber(route.name), route.src, route.dst};
   }
   OpProfile OpOf(const Key& key) const {
     OpProfile op;
     op.kind = key.kind;
-    op.copy = key.copy;
     op.op = key.name < 0 ? "no name" : names_[static_cast<size_t>(key.name)];
     op.name = op.match = op.op;
-    if (!key.copy) return op;
+    if (key.kind != WorkKind::kCopy) return op;
     op.name += fmt::format(" {} -> {}", view_.devices[static_cast<size_t>(key.src)].label,
                            view_.devices[static_cast<size_t>(key.dst)].label);
     op.match =

@@ -27,9 +27,8 @@ struct OpInstance {
 
 struct OpProfile {
   WorkKind kind = WorkKind::kLaunch;
-  bool copy = false;  // of whichever kind: one that stays on its device is a launch there
-  std::string name;   // node or kernel; of a copy "NODE GPU:0 -> GPU:1" or "[CUDA memcpy HtoD] host -> GPU:0"
-  std::string op;     // the same without the ends of a copy
+  std::string name;  // node or kernel; of a copy "NODE GPU:0 -> GPU:1" or "[CUDA memcpy HtoD] host -> GPU:0"
+  std::string op;    // the same without the ends of a copy
   // What it is called in every run of the same work. Ranks of a job see other devices: the ends of their
   // copies count by their place among the run's devices.
   std::string match;
@@ -66,11 +65,11 @@ PathSums PathSumsOf(const RunProfile& profile);
 StepRange MeasuredStep(std::vector<int64_t> lengths, bool repeat);
 
 // Means are taken over the middle half, by length, of the steps that count, so that a few outliers do not
-// decide. `step`: over the step of this number alone. A launch competes with what runs on its device, a copy
-// with other copies; on emulated devices, which share the host's processors, everything competes with
-// everything. Throws NotFound for a step that is not there, FailedPrecondition for a run without activities,
-// ResourceExhausted for a step of more than `max_items` pieces of work, Cancelled soon after `*cancelled`
-// (may be null) is set.
+// decide. `step`: over the step of this number alone. A launch and a copy within its
+// device compete with what runs there, another copy with other copies; on emulated devices, which share the
+// host's processors, everything competes with everything. Throws NotFound for a step that is not there,
+// FailedPrecondition for a run without activities, ResourceExhausted for a step of more than `max_items`
+// pieces of work, Cancelled soon after `*cancelled` (may be null) is set.
 RunProfile ProfileRun(const RunView& view, int step = -1, const std::atomic<bool>* cancelled = nullptr,
                       size_t max_items = SIZE_MAX);
 

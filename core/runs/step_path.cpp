@@ -284,11 +284,7 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
   });
 }
 
-namespace {
-
-// A copy that stays on its device is work of that.
-bool IsTransfer(const RunView& view, const RunView::Lane& lane, uint32_t slice) {
-  if (!lane.copies) return false;
+bool LeavesItsDevice(const RunView& view, const RunView::Lane& lane, uint32_t slice) {
   const SliceColumns& slices = *lane.slices;
   if (const int32_t command = slices.command[slice]; command >= 0) {
     const RunView::Command& copy = view.commands[static_cast<size_t>(command)];
@@ -299,8 +295,6 @@ bool IsTransfer(const RunView& view, const RunView::Lane& lane, uint32_t slice) 
   return route.src != route.dst;
 }
 
-}  // namespace
-
 // By start; of what began and ended together by what it is, so that the order does not depend on who recorded
 // the run.
 std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
@@ -310,9 +304,9 @@ std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
     const RunView::Lane& lane = view_.lanes[number];
     const int32_t op = lane.slices->op[slice];
     const bool communication = op >= 0 && view_.ops[static_cast<size_t>(op)].communication;
-    items.push_back({IsTransfer(view_, lane, slice) ? WorkKind::kCopy
-                     : communication                ? WorkKind::kCommunication
-                                                    : WorkKind::kLaunch,
+    items.push_back({lane.copies     ? WorkKind::kCopy
+                     : communication ? WorkKind::kCommunication
+                                     : WorkKind::kLaunch,
                      static_cast<int>(number), slice, lane.slices->start_ns[slice],
                      lane.slices->end_ns[slice],
                      !view_.whole && lane.slices->step[slice] != view_.steps[step].number});

@@ -14,7 +14,7 @@ namespace lanescope {
 enum class WorkKind : uint8_t { kLaunch, kCommunication, kCopy };
 std::string_view WorkKindName(WorkKind kind);  // "launch", "communication", "copy"
 
-// A piece of work of a step. A copy that stays on its device is a launch of that.
+// A piece of work of a step.
 struct WorkItem {
   WorkKind kind = WorkKind::kLaunch;
   int lane = 0;        // index into RunView::lanes
@@ -22,6 +22,10 @@ struct WorkItem {
   int64_t start_ns = 0, end_ns = 0;
   bool carried = false;  // it was launched in another step and runs in this one's time; no dependencies known
 };
+
+// Whether a slice of a lane of copies goes to another device: one that stays competes with that device's
+// work.
+bool LeavesItsDevice(const RunView& view, const RunView::Lane& lane, uint32_t slice);
 
 struct PathSegment {
   int64_t start_ns = 0, end_ns = 0;

@@ -27,6 +27,8 @@ class ReadyHeap {
     heap_.pop_back();
   }
   void Clear() { heap_.clear(); }
+  // No Push fails while there are no more than so many.
+  void Reserve(size_t commands) { heap_.reserve(commands); }
 
  private:
   std::vector<uint64_t> heap_;
@@ -63,6 +65,7 @@ class BasicReadyQueue {
       : ready_(std::move(ready)), order_(order), commands_(commands), workers_(workers), idle_(workers) {}
 
   void Push(int rank, CommandId command) { ready_.Push(rank, command); }
+  void Reserve(size_t commands) { ready_.Reserve(commands); }
   // Whether Pop would hand out a command.
   bool CanPop() const { return !ready_.empty() && IsNext(ready_.First()); }
   // The next command to run, or none when none may run now. Its workers are taken until Done.

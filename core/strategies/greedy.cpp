@@ -3,6 +3,10 @@
 // from the sources on; each node that is reached goes to the feasible device on which it would finish
 // soonest, with the time to bring its inputs there counted.
 #include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
 
 #include "core/strategies/list_schedule.h"
 #include "core/strategies/strategy.h"
@@ -22,15 +26,12 @@ Placement PlaceGreedy(const StrategyInput& input) {
     }
     return at;
   };
-  std::vector<int64_t> ready_at(static_cast<size_t>(tasks.num_tasks()), -1);
-  while (!schedule.ready().empty()) {
-    int next = -1;
-    for (const int task : schedule.ready()) {
-      int64_t& at = ready_at[static_cast<size_t>(task)];
-      if (at < 0) at = reached(task);
-      const auto key = [&](int id) { return std::pair(ready_at[static_cast<size_t>(id)], id); };
-      if (next < 0 || key(task) < key(next)) next = task;
-    }
+  using Reached = std::pair<int64_t, int>;  // when, and which task
+  std::priority_queue<Reached, std::vector<Reached>, std::greater<>> front;
+  for (const int task : schedule.First()) front.emplace(reached(task), task);
+  while (!front.empty()) {
+    const int next = front.top().second;
+    front.pop();
     DeviceId best;
     int64_t best_end = 0;
     for (const DeviceId device : schedule.Candidates(next)) {
@@ -39,7 +40,7 @@ Placement PlaceGreedy(const StrategyInput& input) {
       best = device;
       best_end = end;
     }
-    schedule.Commit(next, best);
+    for (const int task : schedule.Commit(next, best).ready) front.emplace(reached(task), task);
   }
   return schedule.ToPlacement(input);
 }

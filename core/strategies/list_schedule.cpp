@@ -1,9 +1,11 @@
 #include "core/strategies/list_schedule.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 
 namespace lanescope {
 
@@ -27,6 +29,7 @@ ListSchedule::ListSchedule(const TaskGraph& tasks)
     if (producer >= 0) outputs_[static_cast<size_t>(producer)].push_back(static_cast<int>(t));
   }
   for (int id = 0; id < tasks.num_tasks(); ++id) {
+    StopPoint();
     std::vector<int> before = tasks.task(id).after;
     for (const TaskRead& read : tasks.task(id).reads) {
       ++unread_[static_cast<size_t>(read.tensor)];
@@ -36,8 +39,25 @@ ListSchedule::ListSchedule(const TaskGraph& tasks)
     before.erase(std::unique(before.begin(), before.end()), before.end());
     for (const int other : before) successors_[static_cast<size_t>(other)].push_back(id);
     waiting_[static_cast<size_t>(id)] = static_cast<int>(before.size());
-    if (before.empty()) ready_.push_back(id);
   }
+  readers_ = MakeRows(tasks.tensors().size(), [&](const auto& add) {
+    for (int id = 0; id < tasks.num_tasks(); ++id) {
+      for (const TaskRead& read : tasks.task(id).reads) add(read.tensor, id);
+    }
+  });
+  state_ = MakeRows(tasks.groups().size(), [&](const auto& add) {
+    for (size_t t = 0; t < tasks.tensors().size(); ++t) {
+      if (const int group = tasks.tensors()[t].group; group >= 0) add(group, static_cast<int>(t));
+    }
+  });
+}
+
+std::vector<int> ListSchedule::First() const {
+  std::vector<int> first;
+  for (int id = 0; id < tasks_.num_tasks(); ++id) {
+    if (waiting_[static_cast<size_t>(id)] == 0) first.push_back(id);
+  }
+  return first;
 }
 
 std::vector<DeviceId> ListSchedule::Candidates(int task) const {
@@ -55,23 +75,57 @@ DeviceId ListSchedule::HomeOf(const TaskTensor& tensor) const {
   return tensor.group < 0 ? tasks_.host() : device_of_group_[static_cast<size_t>(tensor.group)];
 }
 
-int64_t ListSchedule::ReadyAt(int task, DeviceId device, IdVector<DeviceId, int64_t>* engines, bool book) {
+int64_t ListSchedule::ThereAt(int tensor, DeviceId place) const {
+  const DeviceId home = HomeOf(tasks_.tensor(tensor));
+  if (!home.exists() || home == place) return MadeAt(tasks_.tensor(tensor));
+  return Arrival(tensor, place);
+}
+
+ListSchedule::StartTerms ListSchedule::TermsOf(int task, DeviceId device) const {
+  StartTerms terms;
+  terms.asked_bytes = AskedBytes(task, device);
+  for (const int before : tasks_.task(task).after) terms.there_at = std::max(terms.there_at, end(before));
+  std::vector<int64_t> through;  // by queue: when its copies would be through an engine that was free before
+  for (const TaskRead& read : tasks_.task(task).reads) {
+    const DeviceId place = tasks_.PlaceOf(read, device);
+    if (const int64_t there = ThereAt(read.tensor, place); there >= 0) {
+      terms.there_at = std::max(terms.there_at, there);
+      continue;
+    }
+    const TaskTensor& tensor = tasks_.tensor(read.tensor);
+    const DeviceId home = HomeOf(tensor);
+    const auto queue =
+        std::lower_bound(terms.copies.begin(), terms.copies.end(), home,
+                         [](const CopyQueue& q, DeviceId engine) { return q.engine < engine; });
+    const auto number = queue - terms.copies.begin();
+    if (queue == terms.copies.end() || queue->engine != home) {
+      terms.copies.insert(queue, {home, 0});
+      through.insert(through.begin() + number, 0);
+    }
+    const int64_t ns = copies_.Ns(home, place, tensor.bytes);
+    terms.copies[static_cast<size_t>(number)].ns += ns;
+    int64_t& end = through[static_cast<size_t>(number)];
+    end = std::max(end, MadeAt(tensor)) + ns;
+  }
+  for (const int64_t end : through) terms.there_at = std::max(terms.there_at, end);
+  return terms;
+}
+
+int64_t ListSchedule::BookCopies(int task, DeviceId device) {
   int64_t ready = 0;
   for (const int before : tasks_.task(task).after) ready = std::max(ready, end(before));
   for (const TaskRead& read : tasks_.task(task).reads) {
-    const TaskTensor& tensor = tasks_.tensor(read.tensor);
     const DeviceId place = tasks_.PlaceOf(read, device);
-    const int64_t made = tensor.producer >= 0 ? end(tensor.producer) : 0;
-    const DeviceId home = HomeOf(tensor);
-    int64_t arrival = Arrival(read.tensor, place);
-    if (!home.exists() || home == place) {
-      arrival = made;
-    } else if (arrival < 0) {
-      int64_t& engine = (*engines)[home];
-      arrival = engine = std::max(engine, made) + copies_.Ns(home, place, tensor.bytes);
-      if (book) Arrival(read.tensor, place) = arrival;
+    int64_t there = ThereAt(read.tensor, place);
+    if (there < 0) {
+      const TaskTensor& tensor = tasks_.tensor(read.tensor);
+      const DeviceId home = HomeOf(tensor);
+      int64_t& engine = engine_free_[home];
+      engine = std::max(engine, MadeAt(tensor)) + copies_.Ns(home, place, tensor.bytes);
+      Arrival(read.tensor, place) = there = engine;
+      Touch(readers_[read.tensor]);
     }
-    ready = std::max(ready, arrival);
+    ready = std::max(ready, there);
   }
   return ready;
 }
@@ -92,16 +146,20 @@ ListSchedule::Slot ListSchedule::FindSlot(int task, DeviceId device, int64_t rea
 }
 
 ListSchedule::Slot ListSchedule::Try(int task, DeviceId device, bool insert) {
-  IdVector<DeviceId, int64_t> engines = engine_free_;
-  const int64_t ready = ReadyAt(task, device, &engines, false);
+  const StartTerms terms = TermsOf(task, device);
+  int64_t ready = terms.there_at;
+  for (const CopyQueue& queue : terms.copies) ready = std::max(ready, EngineFreeAt(queue.engine) + queue.ns);
   return FindSlot(task, device, ready, insert);
 }
 
-void ListSchedule::Commit(int task, DeviceId device, bool insert) {
+const ListSchedule::Change& ListSchedule::Commit(int task, DeviceId device, bool insert) {
   const GraphTask& taken = tasks_.task(task);
-  LANESCOPE_CHECK(start_[static_cast<size_t>(task)] < 0 && waiting_[static_cast<size_t>(task)] == 0);
+  StopPoint();
+  LANESCOPE_CHECK(IsReady(task));
+  change_.ready.clear();
+  change_.touched.clear();
   Hold(task, device);
-  const Slot slot = FindSlot(task, device, ReadyAt(task, device, &engine_free_, true), insert);
+  const Slot slot = FindSlot(task, device, BookCopies(task, device), insert);
   start_[static_cast<size_t>(task)] = slot.start;
   end_[static_cast<size_t>(task)] = slot.end;
   std::vector<Busy>& busy = busy_[device];
@@ -113,24 +171,36 @@ void ListSchedule::Commit(int task, DeviceId device, bool insert) {
     if (--unread_[static_cast<size_t>(read.tensor)] == 0 && tensor.producer >= 0)
       held_[HomeOf(tensor)] -= tensor.bytes;
   }
-  ready_.erase(std::find(ready_.begin(), ready_.end(), task));
+  std::sort(change_.touched.begin(), change_.touched.end());
+  change_.touched.erase(std::unique(change_.touched.begin(), change_.touched.end()), change_.touched.end());
+  std::erase(change_.touched, task);
   for (const int next : successors_[static_cast<size_t>(task)]) {
-    if (--waiting_[static_cast<size_t>(next)] == 0) ready_.push_back(next);
+    if (--waiting_[static_cast<size_t>(next)] == 0) change_.ready.push_back(next);
   }
+  return change_;
+}
+
+void ListSchedule::Touch(std::span<const int> tasks) {
+  for (const int task : tasks) {
+    if (IsReady(task)) change_.touched.push_back(task);
+  }
+}
+
+void ListSchedule::Settle(int group, DeviceId device) {
+  DeviceId& decided = device_of_group_[static_cast<size_t>(group)];
+  if (decided.exists()) return;
+  const std::vector<DeviceId>& feasible = tasks_.group(group).devices;
+  decided = std::find(feasible.begin(), feasible.end(), device) != feasible.end() ? device : feasible[0];
+  held_[decided] += tasks_.group(group).persistent_bytes;
+  Touch(tasks_.group(group).tasks);
+  for (const int tensor : state_[group]) Touch(readers_[tensor]);
 }
 
 // The group settles, state that only this task's device reads so far settles with it, results are held.
 void ListSchedule::Hold(int task, DeviceId device) {
-  const auto settle = [&](int group) {
-    DeviceId& decided = device_of_group_[static_cast<size_t>(group)];
-    const std::vector<DeviceId>& feasible = tasks_.group(group).devices;
-    if (decided.exists()) return;
-    decided = std::find(feasible.begin(), feasible.end(), device) != feasible.end() ? device : feasible[0];
-    held_[decided] += tasks_.group(group).persistent_bytes;
-  };
-  settle(tasks_.task(task).group);
+  Settle(tasks_.task(task).group, device);
   for (const TaskRead& read : tasks_.task(task).reads) {
-    if (tasks_.tensor(read.tensor).group >= 0) settle(tasks_.tensor(read.tensor).group);
+    if (tasks_.tensor(read.tensor).group >= 0) Settle(tasks_.tensor(read.tensor).group, device);
   }
   for (const int output : outputs_[static_cast<size_t>(task)]) {
     const TaskTensor& tensor = tasks_.tensor(output);
@@ -138,7 +208,7 @@ void ListSchedule::Hold(int task, DeviceId device) {
   }
 }
 
-bool ListSchedule::Fits(int task, DeviceId device) const {
+int64_t ListSchedule::AskedBytes(int task, DeviceId device) const {
   int64_t asked = 0;
   const auto ask = [&](int group) {
     if (group >= 0 && !device_of_group_[static_cast<size_t>(group)].exists())
@@ -149,15 +219,17 @@ bool ListSchedule::Fits(int task, DeviceId device) const {
     const TaskTensor& tensor = tasks_.tensor(read.tensor);
     if (tensor.group != tasks_.task(task).group) ask(tensor.group);
     const DeviceId place = tasks_.PlaceOf(read, device);
-    const DeviceId home = HomeOf(tensor);
-    if (place == device && home.exists() && home != place && Arrival(read.tensor, place) < 0)
-      asked += tensor.bytes;
+    if (place == device && ThereAt(read.tensor, place) < 0) asked += tensor.bytes;
   }
   for (const int output : outputs_[static_cast<size_t>(task)]) {
     if (tasks_.PlaceOf(tasks_.tensor(output), device) == device) asked += tasks_.tensor(output).bytes;
   }
+  return asked;
+}
+
+int64_t ListSchedule::RoomOn(DeviceId device) const {
   const int64_t limit = tasks_.machine().device(device).memory_bytes;
-  return limit <= 0 || held_[device] + asked <= limit;
+  return limit <= 0 ? std::numeric_limits<int64_t>::max() : limit - held_[device];
 }
 
 Placement ListSchedule::ToPlacement(const StrategyInput& input) const {
@@ -203,6 +275,7 @@ std::vector<double> UpwardRanks(const TaskGraph& tasks) {
   CopyTimes times(tasks);
   std::vector<double> rank = mean;  // grows by the longest way that follows
   for (int id = tasks.num_tasks() - 1; id >= 0; --id) {
+    StopPoint();
     const double mine = rank[static_cast<size_t>(id)];
     const auto raise = [&](int before, double way) {
       double& r = rank[static_cast<size_t>(before)];

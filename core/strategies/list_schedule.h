@@ -3,9 +3,12 @@
 // Internal to core.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "core/base/rows.h"
 #include "core/strategies/task_graph.h"
 
 namespace lanescope {
@@ -19,6 +22,24 @@ class ListSchedule {
     int64_t start = 0;
     int64_t end = 0;
   };
+  // What a commit made of other tasks.
+  struct Change {
+    std::vector<int> ready;    // their last predecessor was it
+    std::vector<int> touched;  // ready before, with other StartTerms or candidates now; each once
+  };
+  // The copies that a task waits for on a device and that an engine makes one after the other.
+  struct CopyQueue {
+    DeviceId engine;
+    int64_t ns = 0;  // of all of them
+    auto operator<=>(const CopyQueue&) const = default;
+  };
+  // What the start of a ready task on a device goes by, beside when engines and device are free. It starts
+  // when all is there, the device is free, and every queue has passed its engine.
+  struct StartTerms {
+    int64_t there_at = 0;           // if engines and device were always free
+    std::vector<CopyQueue> copies;  // by engine
+    int64_t asked_bytes = 0;        // that the device must have room for
+  };
 
   explicit ListSchedule(const TaskGraph& tasks);
 
@@ -26,13 +47,21 @@ class ListSchedule {
   std::vector<DeviceId> Candidates(int task) const;
   // When the task would run there. `insert`: also in a gap before what the device does already.
   Slot Try(int task, DeviceId device, bool insert = false);
-  void Commit(int task, DeviceId device, bool insert = false);
-  // Tasks whose predecessors are all committed, in the order in which that came about.
-  const std::vector<int>& ready() const { return ready_; }
+  // The result holds until the next commit.
+  const Change& Commit(int task, DeviceId device, bool insert = false);
+  // Tasks that wait for no other.
+  std::vector<int> First() const;
 
-  // Whether state and results of the task find room on the device. Results are held until their last reader
-  // is committed.
-  bool Fits(int task, DeviceId device) const;
+  // Of a ready task, whose start these give where nothing is inserted.
+  StartTerms TermsOf(int task, DeviceId device) const;
+  // When the device has done what was committed so far, and when its engine has. Both only grow.
+  int64_t FreeAt(DeviceId device) const { return busy_[device].empty() ? 0 : busy_[device].back().end; }
+  int64_t EngineFreeAt(DeviceId device) const { return engine_free_[device]; }
+  // Bytes that the device has room for beside state and results that it holds; results are held until their
+  // last reader is committed.
+  int64_t RoomOn(DeviceId device) const;
+  // Whether state and results of the task find room on the device.
+  bool Fits(int task, DeviceId device) const { return AskedBytes(task, device) <= RoomOn(device); }
 
   int64_t end(int task) const { return end_[static_cast<size_t>(task)]; }
   // With priorities: tasks that start earlier come first.
@@ -49,17 +78,26 @@ class ListSchedule {
     return arrival_[static_cast<size_t>(tensor) * devices_ + place.index()];
   }
   DeviceId HomeOf(const TaskTensor& tensor) const;
-  // When all that the task reads is there; books the copies if asked to.
-  int64_t ReadyAt(int task, DeviceId device, IdVector<DeviceId, int64_t>* engines, bool book);
+  int64_t MadeAt(const TaskTensor& tensor) const { return tensor.producer >= 0 ? end(tensor.producer) : 0; }
+  // When the tensor is in the memory of `place`; -1: a copy is needed.
+  int64_t ThereAt(int tensor, DeviceId place) const;
+  int64_t AskedBytes(int task, DeviceId device) const;
+  // Books the copies that the task needs, and says when all that it waits for is there.
+  int64_t BookCopies(int task, DeviceId device);
   Slot FindSlot(int task, DeviceId device, int64_t ready_at, bool insert) const;
   void Hold(int task, DeviceId device);
+  void Settle(int group, DeviceId device);
+  void Touch(std::span<const int> tasks);
+  bool IsReady(int task) const {
+    return waiting_[static_cast<size_t>(task)] == 0 && start_[static_cast<size_t>(task)] < 0;
+  }
 
   const TaskGraph& tasks_;
   const size_t devices_;
   std::vector<DeviceId> device_of_group_;
   std::vector<int64_t> start_, end_;  // by task; -1: not committed
   std::vector<int64_t> arrival_;      // by (tensor, memory); -1: not there
-  CopyTimes copies_;
+  mutable CopyTimes copies_;
   IdVector<DeviceId, int64_t> engine_free_;     // of the device that copies leave
   IdVector<DeviceId, std::vector<Busy>> busy_;  // in time
   IdVector<DeviceId, int64_t> held_;            // bytes
@@ -67,7 +105,9 @@ class ListSchedule {
   std::vector<std::vector<int>> outputs_;       // by task: tensors
   std::vector<std::vector<int>> successors_;    // by task
   std::vector<int> waiting_;                    // by task: predecessors not yet committed
-  std::vector<int> ready_;
+  Rows<> readers_;                              // by tensor: tasks
+  Rows<> state_;                                // by group: tensors of its state
+  Change change_;
 };
 
 // By task: the longest way from its start to the end of the step, with launch and copy times in the mean over

@@ -9,8 +9,10 @@
 // library: what is wanted of the solution is only which edges it takes nearly whole.
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
+#include <vector>
 
+#include "core/base/stop_point.h"
 #include "core/strategies/earliest_start.h"
 
 namespace lanescope {
@@ -47,7 +49,9 @@ class FavouriteProgram {
 
   std::vector<int> Solve() {
     for (int round = 0; round < kRounds; ++round) {
+      StopPoint();
       const std::vector<double> flow = Flow();
+      StopPoint();
       const std::vector<bool> matching = Match(flow);
       const double step = 2.0 / (round + 2);
       for (size_t e = 0; e < edges_.size(); ++e)
@@ -102,15 +106,17 @@ class FavouriteProgram {
 
   // Edges with one at most out of and into each task, heaviest first: at least half of the best matching.
   std::vector<bool> Match(const std::vector<double>& flow) const {
-    std::vector<size_t> order(edges_.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    const auto weight = [&](size_t e) { return flow[e] * edges_[e].copy_ns; };
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return weight(a) > weight(b); });
+    std::vector<std::pair<double, size_t>> order;  // the negative weight, and the edge
+    order.reserve(edges_.size());
+    for (size_t e = 0; e < edges_.size(); ++e) {
+      if (edges_[e].copy_ns > 0) order.emplace_back(-flow[e] * edges_[e].copy_ns, e);
+    }
+    std::sort(order.begin(), order.end());
     std::vector<bool> left(launch_ns_.size(), false), entered(launch_ns_.size(), false);
     std::vector<bool> matching(edges_.size(), false);
-    for (const size_t e : order) {
+    for (const auto& [weight, e] : order) {
       const auto from = static_cast<size_t>(edges_[e].from), to = static_cast<size_t>(edges_[e].to);
-      if (left[from] || entered[to] || edges_[e].copy_ns <= 0) continue;
+      if (left[from] || entered[to]) continue;
       left[from] = entered[to] = matching[e] = true;
     }
     return matching;

@@ -10,11 +10,12 @@ namespace {
 
 constexpr std::array<Strategy, 12> kStrategies{{
     {"alternating", "op by op over the GPUs in turn, to show what copies cost", &PlaceAlternating},
-    {"annotated", "the graph's own device fields and the placer's rules", &PlaceAnnotated},
-    {"greedy", "runs the graph in thought; each op goes where it ends soonest", &PlaceGreedy},
-    {"heft", "the op with the longest way to the end first, where it ends soonest", &PlaceHeft},
-    {"m-etf", "whatever can start soonest where memory allows it", &PlaceMEtf},
-    {"m-sct", "the same, but an op's favourite successor stays with it", &PlaceMSct},
+    {"annotated", "the graph's own device fields and the placer's rules", &PlaceAnnotated, Effort::kRules},
+    {"greedy", "runs the graph in thought; each op goes where it ends soonest", &PlaceGreedy, Effort::kTimes},
+    {"heft", "the op with the longest way to the end first, where it ends soonest", &PlaceHeft,
+     Effort::kTimes},
+    {"m-etf", "whatever can start soonest where memory allows it", &PlaceMEtf, Effort::kTimes},
+    {"m-sct", "the same, but an op's favourite successor stays with it", &PlaceMSct, Effort::kTimes},
     {"parameter-server", "variables in host memory, the rest as tower-split", &PlaceParameterServer},
     {"parameter-server-bytes", "variables on the GPU that holds the fewest bytes, the rest as tower-split",
      &PlaceParameterServersByBytes},
@@ -22,7 +23,7 @@ constexpr std::array<Strategy, 12> kStrategies{{
      &PlaceParameterServersInTurn},
     {"round-robin", "variable by variable over the GPUs in turn, ops where their variables are",
      &PlaceRoundRobin},
-    {"single", "everything on the first GPU, whatever the device fields say", &PlaceSingle},
+    {"single", "everything on the first GPU, whatever the device fields say", &PlaceSingle, Effort::kRules},
     {"tower-split", "finds the parallel towers of the graph and gives each a GPU", &PlaceTowerSplit},
 }};
 
@@ -45,6 +46,8 @@ IdVector<NodeId, DeviceId> WishesOfGroups(const StrategyInput& input,
   return wish_of_group;
 }
 
+bool IsPlacementText(std::string_view strategy) { return strategy.starts_with('{'); }
+
 }  // namespace
 
 std::span<const Strategy> Strategies() { return kStrategies; }
@@ -53,6 +56,7 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
   if (name.starts_with('@')) {
     return ReadPlacement(std::string(name.substr(1)), input.graph, input.machine, PlaceAnnotated(input));
   }
+  if (IsPlacementText(name)) return ParsePlacement(name, input.graph, input.machine, PlaceAnnotated(input));
   std::string known;
   for (const Strategy& strategy : kStrategies) {
     if (strategy.name == name) return strategy.place(input);
@@ -65,7 +69,12 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
         "--strategy {} -o FILE.pb` and take that",
         name, name);
   }
-  Throw(Code::kNotFound, "no strategy '{}': use one of {}or @placement.json", name, known);
+  for (const GraphStrategy& strategy : GraphStrategies()) known.append(strategy.name).append(", ");
+  Throw(Code::kNotFound, "no strategy '{}': use one of {}@placement.json or exec:PROGRAM", name, known);
+}
+
+std::string StrategyLabel(std::string_view strategy) {
+  return IsPlacementText(strategy) ? "placement" : std::string(strategy);
 }
 
 IdVector<NodeId, DeviceId> FollowNeighbours(const Graph& graph, const IdVector<NodeId, NodeId>& groups,

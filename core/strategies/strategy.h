@@ -1,6 +1,7 @@
 // Placement strategies: one file each under core/strategies/, one function each.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,16 +25,23 @@ struct StrategyInput {
   const CompileRequest* step = nullptr;  // what a step runs; null: the whole graph
 };
 
+// What a strategy looks at, which says how long it takes.
+enum class Effort : uint8_t { kRules, kGraph, kTimes };
+
 struct Strategy {
   std::string_view name;
   std::string_view summary;  // one line for --help
   Placement (*place)(const StrategyInput& input);
+  Effort effort = Effort::kGraph;
 };
 
 // All strategies by name; a new one is one file and one line in strategy.cpp.
 std::span<const Strategy> Strategies();
-// Runs `name`, or reads "@placement.json" on top of `annotated`. Throws NotFound listing the names.
+// Runs `name`, or takes "@placement.json", or the text of such a file, on top of `annotated`. Throws NotFound
+// listing the names.
 Placement PlaceByStrategy(std::string_view name, const StrategyInput& input);
+// How tables call what PlaceByStrategy takes: the text of a placement is called "placement".
+std::string StrategyLabel(std::string_view strategy);
 
 // Places the graph by the placer's rules after `prefer` has chosen a device for the nodes it cares about (-1:
 // no wish). The wish of a node's colocation group is that of its first member in topological order; wishes

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/graph/work_pieces.h"
 #include "core/place/kernel_table.h"
 #include "core/schedule/compile/op_traits.h"
@@ -82,6 +83,7 @@ class TensorFinder {
 IdVector<CommandId, std::vector<CommandId>> LaunchesBefore(const Schedule& schedule) {
   IdVector<CommandId, std::vector<CommandId>> before(schedule.commands.size());
   for (const CommandId c : before.ids()) {
+    StopPoint();
     std::vector<CommandId>& mine = before[c];
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
@@ -133,6 +135,7 @@ void TaskGraph::FindGroups(const StrategyInput& input, const Schedule& schedule)
   const KernelTable& kernels =
       input.placer.kernels == nullptr ? KernelTable::Global() : *input.placer.kernels;
   for (const NodeId id : graph_.node_ids()) {
+    StopPoint();
     const int number = group_of_[colocation_[id]];
     if (number < 0) continue;
     TaskGroup& group = groups_[static_cast<size_t>(number)];
@@ -187,6 +190,7 @@ void TaskGraph::ReadSchedule(const GraphInfo& info, const Schedule& schedule) {
   const auto before = LaunchesBefore(schedule);
   compile::OpTraitsTable traits;
   for (const CommandId c : schedule.commands.ids()) {
+    StopPoint();
     const Command& command = schedule.commands[c];
     if (command.kind != CommandKind::kLaunch) continue;
     const Node& node = graph_.node(command.node);
@@ -255,6 +259,7 @@ void TaskGraph::FindHandedOn(const GraphInfo& info, const Schedule& schedule) {
   compile::OpTraitsTable traits;
   IdVector<NodeId, std::vector<int>> waited(task_of.size());
   for (const NodeId id : graph_.TopologicalOrder()) {
+    StopPoint();
     const Node& node = graph_.node(id);
     std::vector<int>& mine = waited[id];
     if (const int task = task_of[id]; task >= 0) {
@@ -293,6 +298,7 @@ void TaskGraph::EstimateLaunches(const StrategyInput& input) {
   }
   std::vector<TensorInfo> inputs;
   for (const GraphTask& task : tasks_) {
+    StopPoint();
     const Node& node = graph_.node(task.node);
     inputs.clear();
     for (const Endpoint& endpoint : node.inputs) inputs.push_back(input.info.of(endpoint));

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "core/base/thread.h"
-
 namespace lanescope::exec {
 
 CallThreads::~CallThreads() {
@@ -12,13 +10,13 @@ CallThreads::~CallThreads() {
     stop_ = true;
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.Wait();
 }
 
 void CallThreads::Run(std::function<void()> call) {
   const std::lock_guard lock(mutex_);
   // Each idle thread takes one of those that wait.
-  if (idle_ <= waiting_.size()) threads_.push_back(StartThread("a call of a client", [this] { Work(); }));
+  if (idle_ <= waiting_.size()) threads_.emplace_back("a call of a client", [this] { Work(); });
   waiting_.push_back(std::move(call));
   wake_.notify_one();
 }

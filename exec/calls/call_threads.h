@@ -5,8 +5,9 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <vector>
+
+#include "core/base/thread.h"
 
 namespace lanescope::exec {
 
@@ -19,7 +20,7 @@ class CallThreads {
   CallThreads(const CallThreads&) = delete;
   CallThreads& operator=(const CallThreads&) = delete;
 
-  // Runs the call, which does not throw, on a thread that does nothing else. Throws what StartThread throws.
+  // Runs the call, which does not throw, on a thread that does nothing else. Throws what Thread throws.
   void Run(std::function<void()> call);
 
  private:
@@ -30,7 +31,7 @@ class CallThreads {
   std::deque<std::function<void()>> waiting_;
   size_t idle_ = 0;
   bool stop_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace lanescope::exec

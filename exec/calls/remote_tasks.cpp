@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/base/clock.h"
-#include "core/base/thread.h"
 #include "exec/messages/message_tags.h"
 #include "exec/messages/patient_wait.h"
 
@@ -25,7 +24,7 @@ RemoteTasks::RemoteTasks(Transport* transport, std::vector<int> servers, int64_t
       servers_(std::move(servers)),
       protocol_(protocol),
       mailbox_(transport, servers_) {
-  thread_ = StartThread("the answers of served tasks", [this] { TakeAnswers(); });
+  thread_ = Thread("the answers of served tasks", [this] { TakeAnswers(); });
 }
 
 RemoteTasks::~RemoteTasks() {
@@ -36,7 +35,7 @@ RemoteTasks::~RemoteTasks() {
   PatientWait patience(&transport_);
   while (!mailbox_.AllSent() && NowNs() - begin_ns < kMostLeavingNs) patience.Next();
   stop_.store(true);
-  thread_.join();
+  thread_.Wait();
 }
 
 bool RemoteTasks::Serves(int task) const { return std::ranges::count(servers_, task) > 0; }
@@ -118,9 +117,9 @@ void RemoteTasks::TakeAnswers() {
     try {
       letter = mailbox_.Poll();
       if (letter) TakeAnswer(*letter);
-    } catch (const Error& error) {
-      for (const int server : servers_)
-        Lose(server, fmt::format("cannot be understood: {}", error.message()));
+    } catch (...) {
+      const std::string reason = fmt::format("cannot be understood: {}", ErrorInFlight().message());
+      for (const int server : servers_) Lose(server, reason);
     }
     letter ? patience.Reset() : patience.Next();
   }

@@ -10,11 +10,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/protocol.h"
+#include "core/base/thread.h"
 #include "exec/calls/calls.h"
 #include "exec/calls/mailbox.h"
 #include "exec/messages/transport.h"
@@ -88,7 +88,7 @@ class RemoteTasks {
   int next_tag_ = 0;               // of this process' own
   std::map<int, int> taken_tags_;  // from the key to below the value
   std::atomic<bool> stop_{false};
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lanescope::exec

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "core/base/thread.h"
@@ -65,8 +64,7 @@ class ThreadTeam : public WorkerTeam {
       helpers_.push_back(std::make_unique<Helper>());
       Helper* helper = helpers_.back().get();
       idle_.push_back(helper);
-      helper->thread =
-          StartThread(fmt::format("{} workers of a device", workers), [helper] { Help(helper); });
+      helper->thread = Thread(fmt::format("{} workers of a device", workers), [helper] { Help(helper); });
     }
   }
   ~ThreadTeam() override {
@@ -74,7 +72,7 @@ class ThreadTeam : public WorkerTeam {
       if (!helper->thread.joinable()) continue;
       helper->phase.store(kStopped, std::memory_order_release);
       helper->phase.notify_one();
-      helper->thread.join();
+      helper->thread.Wait();
     }
   }
 
@@ -101,7 +99,7 @@ class ThreadTeam : public WorkerTeam {
  private:
   enum Phase : uint32_t { kIdle, kLent, kStopped };
   struct Helper {
-    std::thread thread;
+    Thread thread;
     std::atomic<uint32_t> phase{kIdle};
     TeamLoop* loop = nullptr;
     Helper* next = nullptr;  // of those lent to the same loop

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "exec/kernels/linear.h"
+#include "exec/kernels/padding_products.h"
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/tensor_access.h"
 
@@ -24,6 +25,7 @@ void ConvolveForward(KernelContext& context, const ConvPlan& plan) {
     const int64_t row = plan.windows.columns.out * plan.filters;
     Convolve<T>(context.team(), plan.windows, images.as<T>(), panels, plan.filters,
                 {context.output().as<T>(), plan.windows.rows.out * row, row, plan.filters});
+    MultiplyPadding<T>(plan, plan.windows.channels, context.input(1).as<T>(), context.output().as<T>());
   });
 }
 

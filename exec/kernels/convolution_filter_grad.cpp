@@ -3,6 +3,7 @@
 
 #include "exec/kernels/convolution.h"
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/padding_products.h"
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/tensor_access.h"
 
@@ -124,6 +125,7 @@ void ConvolveFilterGrad(KernelContext& context, const ConvPlan& plan) {
   DispatchReal("Conv2DBackpropFilter", images.dtype, [&]<typename T>(T) {
     SumFilterGradient<T>(context.team(), plan.windows, images.as<T>(), gradient.as<T>(), plan.filters,
                          out.as<T>());
+    MultiplyPaddingOfFilterGrad<T>(plan, plan.windows.channels, gradient.as<T>(), out.as<T>());
   });
 }
 

@@ -5,6 +5,7 @@
 
 #include "exec/kernels/convolution_plan.h"
 #include "exec/kernels/element_wise.h"
+#include "exec/kernels/padding_products.h"
 
 namespace lanescope::exec {
 namespace {
@@ -55,6 +56,7 @@ void DepthwiseForward(KernelContext& context, const ConvPlan& plan) {
         });
       }
     });
+    MultiplyPadding<T>(plan, 1, filter, context.output().as<T>());
   });
 }
 
@@ -76,6 +78,7 @@ void DepthwiseInputGrad(KernelContext& context, const ConvPlan& plan) {
         });
       }
     });
+    MultiplyPaddingOfInputGrad<T>(plan, filter, context.output().as<T>());
   });
 }
 
@@ -99,6 +102,7 @@ void DepthwiseFilterGrad(KernelContext& context, const ConvPlan& plan) {
         });
       }
     });
+    MultiplyPaddingOfFilterGrad<T>(plan, 1, context.input(2).as<T>(), df);
   });
 }
 

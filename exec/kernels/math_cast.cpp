@@ -2,7 +2,7 @@
 #include <array>
 #include <iterator>
 
-#include "exec/functors/small_float.h"
+#include "core/base/small_float.h"
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/small_floats.h"
 #include "exec/kernels/tensor_access.h"
@@ -60,8 +60,8 @@ class CastKernel final : public Kernel {
     if (!IsSmallFloat(to)) return loop_(n, x, y);
     loop_(n, x, cast.data());
     if (truncates_)
-      return static_cast<void>(std::transform(cast.data(), cast.data() + n, static_cast<uint16_t*>(y),
-                                              functors::TruncateToBfloat16));
+      return static_cast<void>(
+          std::transform(cast.data(), cast.data() + n, static_cast<uint16_t*>(y), TruncateToBfloat16));
     FloatToSmall(to, n, cast.data(), y);
   }
 

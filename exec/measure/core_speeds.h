@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <thread>
+#include <exception>
 #include <vector>
+
+#include "core/base/thread.h"
 
 namespace lanescope::exec {
 
@@ -16,23 +18,27 @@ std::vector<int> CoresOfThisProcess();
 // Keeps a thread on each core that this process may use, which sleep between two calls. Not thread-safe.
 class CoreSpeeds {
  public:
+  // Throws ResourceExhausted where there are fewer threads left than cores.
   CoreSpeeds();
   ~CoreSpeeds();
   CoreSpeeds(const CoreSpeeds&) = delete;
   CoreSpeeds& operator=(const CoreSpeeds&) = delete;
 
   // What a small product of matrices takes, in ps: on each core the median of some, all at once; their mean.
-  // Some 0.2 ms in all.
+  // Some 0.2 ms in all. Throws what a thread has thrown.
   int64_t Take();
 
  private:
+  explicit CoreSpeeds(std::vector<int> cores);
   void Run(size_t core);
+  void MeasureProducts(size_t core);
 
-  std::vector<int> cores_;     // the system's numbers
-  std::vector<int64_t> ns_;    // by core; of the threads while they work
-  std::atomic<int> asked_{0};  // how often the threads were asked; negative: to end
+  std::vector<int> cores_;                    // the system's numbers
+  std::vector<int64_t> ns_;                   // by core; of the threads while they work
+  std::vector<std::exception_ptr> failures_;  // as ns_; null: none
+  std::atomic<int> asked_{0};                 // how often the threads were asked; negative: to end
   std::atomic<int> working_{0};
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace lanescope::exec

@@ -107,24 +107,24 @@ class CopyLoad : public NeighbourLoad {
 class Neighbour {
  public:
   explicit Neighbour(NeighbourLoad* load)
-      : thread_(StartThread("a load beside the measured one", [this, load] {
+      : thread_("a load beside the measured one", [this, load] {
           const int64_t cpu = ThreadNs(), wall = NowNs();
           while (!stop_.load(std::memory_order_relaxed)) load->Run();
           cores_ = static_cast<double>(ThreadNs() - cpu) /
                    static_cast<double>(std::max<int64_t>(1, NowNs() - wall));
-        })) {}
-  ~Neighbour() { Stop(); }
-  // The share of a core that the load used.
+        }) {}
+  ~Neighbour() { stop_.store(true, std::memory_order_relaxed); }
+  // The share of a core that the load used. Throws what the load has thrown.
   double Stop() {
     stop_.store(true, std::memory_order_relaxed);
-    if (thread_.joinable()) thread_.join();
+    thread_.Join();
     return cores_;
   }
 
  private:
   std::atomic<bool> stop_{false};
   double cores_ = 0;
-  std::thread thread_;
+  Thread thread_;  // first to go: it refers to the rest
 };
 
 // Median ns of one repetition.

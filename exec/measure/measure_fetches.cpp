@@ -14,10 +14,10 @@ namespace {
 // A thread that copies on demand and otherwise spins, so that it keeps a core of its own.
 class OtherCore {
  public:
-  OtherCore() : thread_(StartThread("copies by another core", [this] { Loop(); })) {}
+  OtherCore() : thread_("copies by another core", [this] { Loop(); }) {}
   ~OtherCore() {
     order_.store(kStop, std::memory_order_release);
-    thread_.join();
+    thread_.Wait();
   }
   void Copy(void* to, const void* from, size_t bytes) {
     to_ = to;
@@ -46,7 +46,7 @@ class OtherCore {
   const void* from_ = nullptr;
   size_t bytes_ = 0;
   std::atomic<int> order_{kIdle};
-  std::thread thread_;
+  Thread thread_;
 };
 
 int64_t TimeRead(const std::vector<uint64_t>& words, size_t bytes, uint64_t* sum) {

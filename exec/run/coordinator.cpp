@@ -4,8 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "core/base/thread.h"
-
 namespace lanescope::exec {
 
 Coordinator::~Coordinator() {
@@ -15,7 +13,7 @@ Coordinator::~Coordinator() {
     changed_.notify_all();
   }
   for (Member& member : members_) {
-    if (member.thread.joinable()) member.thread.join();
+    member.thread.Wait();
   }
 }
 
@@ -24,14 +22,12 @@ void Coordinator::Start(const std::string& name, std::function<void()> run) {
   members_.push_back({name, {}, false});
   Member* const member = &members_.back();
   try {
-    member->thread = StartThread(name, [this, member, run = std::move(run)] {
+    member->thread = Thread(name, [this, member, run = std::move(run)] {
       std::optional<Error> error;
       try {
         run();
-      } catch (const Error& thrown) {
-        error = thrown;
-      } catch (const std::exception& thrown) {
-        error = Error(Code::kInternal, thrown.what());
+      } catch (...) {
+        error = ErrorInFlight();
       }
       const std::lock_guard end(mutex_);
       if (error) Stop(error);
@@ -93,10 +89,10 @@ void Coordinator::Join(int64_t grace_ms, bool ignore_live_threads) {
       continue;
     }
     // Its last act was to unlock the mutex.
-    std::thread ended = std::move(member->thread);
+    Thread ended = std::move(member->thread);
     member = members_.erase(member);
     lock.unlock();
-    ended.join();
+    ended.Join();
     lock.lock();
   }
   if (error_) throw *error_;

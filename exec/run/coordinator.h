@@ -8,10 +8,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/thread.h"
 
 namespace lanescope::exec {
 
@@ -47,7 +47,7 @@ class Coordinator {
  private:
   struct Member {
     std::string name;
-    std::thread thread;
+    Thread thread;
     bool has_ended = false;
   };
 

@@ -62,21 +62,6 @@ int SpinsOf(LoadedSchedule* loaded) {
   return queues * processes > std::thread::hardware_concurrency() ? 0 : kSpins;
 }
 
-// A copy of the exception that is handled now.
-Error ErrorInFlight() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return {Code::kResourceExhausted, "the host has no memory left for what the step does"};
-  } catch (const std::exception& exception) {
-    return {Code::kInternal, exception.what()};
-  } catch (...) {
-    return {Code::kUnknown, "a kernel threw what is no error"};
-  }
-}
-
 }  // namespace
 
 Executor::Executor(const Machine& machine) : pacer_(machine) {}
@@ -87,7 +72,7 @@ Executor::~Executor() {
     driver->steps.fetch_add(1, std::memory_order_release);
     driver->steps.notify_one();
   }
-  for (auto& driver : drivers_) driver->thread.join();
+  for (auto& driver : drivers_) driver->thread.Wait();
 }
 
 void Executor::ForgetRecorder() {
@@ -99,7 +84,7 @@ void Executor::MakeDrivers(size_t count, Recorder* recorder) {
   while (drivers_.size() < count) {
     auto driver = std::make_unique<Driver>();
     drivers_.reserve(count);  // nothing may fail once the thread runs
-    driver->thread = StartThread("a queue of a device", [this, self = driver.get()] { DriverLoop(self); });
+    driver->thread = Thread("a queue of a device", [this, self = driver.get()] { DriverLoop(self); });
     drivers_.push_back(std::move(driver));
   }
   if (recorder == nullptr) return;

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/thread.h"
 #include "core/record/input_log.h"
 #include "core/record/recorder.h"
 #include "exec/messages/pacer.h"
@@ -76,7 +76,7 @@ class Executor {
   struct Driver {
     std::atomic<uint32_t> steps{0};  // begun so far; the driver sleeps until it grows
     size_t queue = 0;                // of the step in progress
-    std::thread thread;
+    Thread thread;
     EventRing* ring = nullptr;
   };
 

@@ -18,21 +18,21 @@ bool Executor::RunWaiting(CommandId number, size_t index, bool resumed, EventRin
   event.start_ns = NowNs();
   int64_t since_ns = event.start_ns;
   int attempt = 0;
-  {
-    const std::lock_guard<std::mutex> lock(waiting_mutex_);
-    if (resumed) {
-      // It may have to wait again, for something else.
-      const auto waiting = std::ranges::find(waiting_, kernel, &Waiting::kernel);
-      since_ns = std::exchange(waiting->since_ns, event.start_ns);
-      attempt = ++waiting->attempt;
-      waiting->waits = false;
-    } else {
-      waiting_.push_back({kernel, since_ns});
-    }
-  }
-  if (resumed && trace_.waits != nullptr) NoteWait(number, kernel, since_ns);
   StepState::QueueState* const queue = state_->queues_[index].get();
   try {
+    {
+      const std::lock_guard<std::mutex> lock(waiting_mutex_);
+      if (resumed) {
+        // It may have to wait again, for something else.
+        const auto waiting = std::ranges::find(waiting_, kernel, &Waiting::kernel);
+        since_ns = std::exchange(waiting->since_ns, event.start_ns);
+        attempt = ++waiting->attempt;
+        waiting->waits = false;
+      } else {
+        waiting_.push_back({kernel, since_ns});
+      }
+    }
+    if (resumed && trace_.waits != nullptr) NoteWait(number, kernel, since_ns);
     if (!loaded_->Advance(number, [this, number, queue] { Resume(number, queue); })) {
       // Whoever cancelled before the wait began has not ended it. (It read the kernel's state before, so that
       // it is visible here that the step has to end.)

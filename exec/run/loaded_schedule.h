@@ -72,8 +72,8 @@ class LoadedSchedule : private CommandRunner {
   // what was called did no work by itself. Throws what the kernel throws, with the node named.
   static constexpr int64_t kNotTimed = -1;
   int64_t RunCommand(CommandId command, class Pacer* pacer, const std::atomic<bool>& cancelled);
-  // Before it, of what the host runs: returns when the streams that it waits for are through. Throws what these
-  // failed with, with the node named.
+  // Before it, of what the host runs: returns when the streams that it waits for are through. Throws what
+  // these failed with, with the node named.
   void AwaitStreams(CommandId command);
   // The kernel of a launch that may have to wait, null for other commands; such a launch is run by Advance,
   // as WaitingKernel::Advance says.

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/op.h"
+#include "core/inputs/onnx_model.h"
 #include "exec/device/stream_device.h"
 #include "exec/resources/resource_name.h"
 
@@ -73,8 +74,24 @@ class ScheduleLoader {
  private:
   const Value& value(ValueId id) const { return schedule_.values[id]; }
 
+  using OpCounts = std::map<std::string, int>;
+
+  static std::string ListOf(const OpCounts& ops) {
+    std::string list;
+    for (const auto& [op, count] : ops) list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", op, count);
+    return list;
+  }
+
+  // An op that could be read as ops with kernels if the shape of what it reads were known.
+  bool LacksOnlyShapes(const Command& command) const {
+    const auto inputs = schedule_.Inputs(command);
+    return ReadsByShape(graph_.node(command.node).op) && std::ranges::any_of(inputs, [&](ValueId input) {
+             return input.exists() && !value(input).shape.HasBound();
+           });
+  }
+
   void RequireKernels() const {
-    std::map<std::string, int> missing;
+    OpCounts missing, shapeless;
     for (const CommandId c : schedule_.commands.ids()) {
       if (schedule_.commands[c].kind != CommandKind::kLaunch || roles_.RoleOf(c) == StreamRole::kJoint)
         continue;
@@ -82,14 +99,23 @@ class ScheduleLoader {
       const KernelRegistry& kernels = roles_.KernelsFor(c);
       if (kernels.Has(op)) continue;
       const bool on_host = &kernels == &KernelRegistry::Host();
-      ++missing[on_host ? op : op + " on " + roles_.QueueDevice(c).spec().parsed.type];
+      OpCounts& counts = LacksOnlyShapes(schedule_.commands[c]) ? shapeless : missing;
+      ++counts[on_host ? op : op + " on " + roles_.QueueDevice(c).spec().parsed.type];
     }
-    if (missing.empty()) return;
-    std::string list;
-    for (const auto& [op, count] : missing)
-      list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", op, count);
-    Throw(Code::kUnimplemented, "no kernel here for {}; such a graph can be placed and simulated, not run",
-          list);
+    if (missing.empty() && shapeless.empty()) return;
+    if (missing.empty()) {
+      Throw(Code::kUnimplemented,
+            "{} cannot be read without the shapes of inputs; give the model's inputs exact shapes, or place "
+            "and "
+            "simulate the graph without running it",
+            ListOf(shapeless));
+    }
+    const std::string behind =
+        shapeless.empty()
+            ? ""
+            : fmt::format("; {} behind that cannot be read without the shapes of inputs", ListOf(shapeless));
+    Throw(Code::kUnimplemented, "no kernel here for {}{}; such a graph can be placed and simulated, not run",
+          ListOf(missing), behind);
   }
 
   // What nobody knows the size of has no memory planned: on the host it grows in the step.

@@ -32,6 +32,11 @@ StepState::StepState(const LoadedSchedule& loaded) : schedule_(loaded.schedule()
     ++queues_[static_cast<size_t>(queue)]->units;
     if (plan_.num_predecessors[c] == 0) sources_.push_back(c);
   }
+  // Drivers take no memory: a queue whose driver failed in between would hold up the others for ever.
+  for (auto& queue : queues_) {
+    queue->ready.Reserve(static_cast<size_t>(queue->units));
+    queue->resumed.reserve(static_cast<size_t>(queue->units));
+  }
   MakeLogs();
 }
 

@@ -29,15 +29,9 @@ std::string AnswerTo(int64_t number, const Body& body, bool* failed) {
   *failed = false;
   try {
     return AnswerOf(number, body());
-  } catch (const Error& error) {
+  } catch (...) {
     *failed = true;
-    return AnswerOf(number, error);
-  } catch (const std::bad_alloc&) {
-    *failed = true;
-    return AnswerOf(number, Error(Code::kResourceExhausted, "the host has no memory left for this"));
-  } catch (const std::exception& exception) {
-    *failed = true;
-    return AnswerOf(number, Error(Code::kInternal, exception.what()));
+    return AnswerOf(number, ErrorInFlight());
   }
 }
 

@@ -22,21 +22,6 @@ std::vector<SliceRef> SlicesOfPath(const ShownPath& path, RunKey run) {
   return slices;
 }
 
-// The two runs that the diff shows: those chosen, else the selected run beside the baseline, else the first
-// two.
-std::pair<RunKey, RunKey> DiffPair(const Timeline& timeline, const ViewState& state) {
-  if (timeline.runs().size() < 2) return {0, 0};
-  const RunKey a = timeline.Find(state.diff_a) != nullptr ? state.diff_a : timeline.baseline();
-  RunKey b = timeline.Find(state.diff_b) != nullptr ? state.diff_b : state.run;
-  if (b == a || timeline.Find(b) == nullptr) {
-    b = 0;
-    for (const ShownRun& run : timeline.runs()) {
-      if (b == 0 && run.key != a) b = run.key;
-    }
-  }
-  return {a, b};
-}
-
 // Index of the step at the middle of the view; -1: the median one, because many steps are in view.
 int StepInView(const RunData& run, const RunAxis& axis, const ViewTransform& view) {
   const double span = view.end() - view.begin();
@@ -139,7 +124,9 @@ void Analysis::UpdateVisibleSums(const Timeline& timeline, const ViewState& stat
 }
 
 void Analysis::UpdateDiff(const Timeline& timeline, const ViewState& state) {
-  const auto pair = DiffPair(timeline, state);
+  const auto pair = RunsToCompare(
+      timeline,
+      {.a = state.diff_a, .b = state.diff_b, .selected = state.run, .hidden = state.lanes.hidden_runs});
   if (pair == diff_pair_ && diff_version_ == timeline.version()) return;
   if (pair != diff_pair_) diff_.reset();
   diff_pair_ = pair;

@@ -142,7 +142,7 @@ void TimeCell(const Ui& ui, bool there, double ns) {
 std::string TypeOf(const Ui& ui, const ShownDiff& shown, const OpDiff& row) {
   for (const RunKey key : {shown.a, shown.b}) {
     const ShownRun* run = ui.timeline().Find(key);
-    const int op = run == nullptr || row.copy ? -1 : run->data->FindOp(row.op);
+    const int op = run == nullptr || row.kind == WorkKind::kCopy ? -1 : run->data->FindOp(row.op);
     if (op >= 0) return run->data->ops[static_cast<size_t>(op)].op;
   }
   return std::string(WorkKindName(row.kind));

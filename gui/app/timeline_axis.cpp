@@ -6,6 +6,7 @@
 #include "gui/app/format.h"
 #include "gui/app/timeline_pieces.h"
 #include "gui/app/widgets.h"
+#include "gui/model/minimap.h"
 
 namespace lanescope::gui {
 

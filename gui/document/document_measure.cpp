@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/thread.h"
 #include "study/measure/recorded_run.h"
 #include "study/predict/recorded_prediction.h"
 #include "traces/record/trace_writer.h"
@@ -27,13 +26,11 @@ void RequireRunnable(const WhatIfEdit& edit) {
 }  // namespace
 
 MeasureJob::MeasureJob(MeasureRequest request, std::function<void()> wake)
-    : request_(std::move(request)),
-      wake_(std::move(wake)),
-      thread_(StartThread("a measurement", [this] { Run(); })) {}
+    : request_(std::move(request)), wake_(std::move(wake)), thread_("a measurement", [this] { Run(); }) {}
 
 MeasureJob::~MeasureJob() {
   Cancel();
-  thread_.join();
+  thread_.Wait();
 }
 
 std::string MeasureJob::problem() const {
@@ -50,14 +47,12 @@ void MeasureJob::Run() {
   std::string problem;
   try {
     Measure();
-  } catch (const Error& error) {
-    problem = cancellation_.cancelled() ? "the measurement was stopped" : error.message();
-  } catch (const std::exception& error) {
-    problem = error.what();
+  } catch (...) {
+    problem = cancellation_.cancelled() ? "the measurement was stopped" : ErrorInFlight().message();
   }
   {
     std::lock_guard lock(mutex_);
-    problem_ = problem;
+    problem_ = std::move(problem);
   }
   done_.store(true, std::memory_order_release);
   if (wake_) wake_();

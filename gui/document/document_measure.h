@@ -6,8 +6,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 
+#include "core/base/thread.h"
 #include "gui/document/document.h"
 #include "gui/document/document_whatif.h"
 #include "study/base/cancellation.h"
@@ -51,7 +51,7 @@ class MeasureJob {
   std::atomic<double> progress_{0};
   mutable std::mutex mutex_;
   std::string problem_, note_;  // guarded by mutex_
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lanescope::gui

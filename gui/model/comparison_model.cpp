@@ -39,6 +39,25 @@ ShownDiff ComputeDiff(const DiffRequest& request, const std::atomic<bool>& cance
   return shown;
 }
 
+std::pair<RunKey, RunKey> RunsToCompare(const Timeline& timeline, const DiffChoice& choice) {
+  if (timeline.runs().size() < 2) return {0, 0};
+  std::vector<RunKey> candidates;  // shown ones first
+  for (const bool hidden : {false, true}) {
+    for (const ShownRun& run : timeline.runs()) {
+      if (choice.hidden.contains(run.key) == hidden) candidates.push_back(run.key);
+    }
+  }
+  const auto is_shown = [&](RunKey key) {
+    return timeline.Find(key) != nullptr && !choice.hidden.contains(key);
+  };
+  const bool has_a = timeline.Find(choice.a) != nullptr, has_b = timeline.Find(choice.b) != nullptr;
+  RunKey a = has_a ? choice.a : is_shown(timeline.baseline()) ? timeline.baseline() : candidates.front();
+  if (!has_a && has_b && a == choice.b) a = candidates[candidates.front() == a ? 1 : 0];
+  RunKey b = has_b ? choice.b : is_shown(choice.selected) ? choice.selected : candidates.front();
+  if (b == a) b = candidates[candidates.front() == a ? 1 : 0];
+  return {a, b};
+}
+
 RunKey CounterpartOf(const Timeline& timeline, RunKey key) {
   const ShownRun* run = timeline.Find(key);
   if (run == nullptr) return 0;

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/runs/run_diff.h"
@@ -29,6 +31,15 @@ struct DiffRequest {
 // A pass over all slices of both runs: use it with LatestWorker<DiffRequest, ShownDiff>. Ends early with a
 // problem when cancelled.
 ShownDiff ComputeDiff(const DiffRequest& request, const std::atomic<bool>& cancelled);
+
+// What a user has chosen to compare, 0: nothing yet.
+struct DiffChoice {
+  RunKey a = 0, b = 0, selected = 0;
+  std::set<RunKey> hidden{};
+};
+// The two runs to compare: those chosen, else of those that are shown the baseline and the selected one, else
+// the first two. Hidden ones where fewer are shown; (0, 0) for less than two runs.
+std::pair<RunKey, RunKey> RunsToCompare(const Timeline& timeline, const DiffChoice& choice);
 
 // The predicted (or measured) run that belongs to a measured (predicted) one: same graph and strategy, same
 // file if there is one. 0: none.

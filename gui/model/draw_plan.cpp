@@ -186,44 +186,6 @@ void BuildDrawPlan(const Timeline& timeline, const Layout& layout, const std::ve
   if (highlight.search_hits != nullptr) AddSearchTicks(*plan, &plan->search_ticks);
 }
 
-std::vector<MinimapRow> BuildMinimap(const Timeline& timeline, const std::vector<RunAxis>& axes,
-                                     int width_px) {
-  ViewTransform view;
-  const auto [begin, end] = AxisExtent(timeline, axes);
-  view.SetExtent(begin, end);
-  view.SetWidth(width_px);
-  view.Show(begin, end);
-  std::vector<MinimapRow> result;
-  for (size_t r = 0; r < timeline.runs().size() && r < axes.size(); ++r) {
-    const ShownRun& shown = timeline.runs()[r];
-    const PixelScale scale(axes[r], view);
-    MinimapRow row{shown.key, std::vector<DrawColumn>(static_cast<size_t>(std::max(0, width_px)))};
-    float lanes = 0;
-    for (const Lane& lane : shown.data->lanes) {
-      const bool host = lane.device >= 0 && shown.data->devices[static_cast<size_t>(lane.device)].is_host;
-      if (lane.role != LaneRole::kCompute || lane.size() == 0 || host) continue;
-      ++lanes;
-      for (size_t x = 0; x < row.columns.size(); ++x) {
-        double busy = 0;
-        RangeSummary best;
-        for (const SliceRow& slices : lane.rows) {
-          const RangeSummary summary = SummaryAt(lane, slices, scale, static_cast<double>(x));
-          if (summary.busy_ns > best.busy_ns) best = summary;
-          busy += summary.busy_ns;
-        }
-        DrawColumn& column = row.columns[x];
-        column.busy += static_cast<float>(std::min(1.0, busy / scale.ns_per_px()));
-        if (best.op < 0) continue;
-        column.op = best.op;
-        column.color = shown.data->ops[static_cast<size_t>(best.op)].color;
-      }
-    }
-    for (DrawColumn& column : row.columns) column.busy = lanes > 0 ? column.busy / lanes : 0;
-    result.push_back(std::move(row));
-  }
-  return result;
-}
-
 std::vector<RulerTick> RulerTicks(const ViewTransform& view, float min_px) {
   const double least = std::max(1.0, view.ns_per_px() * std::max(1.0f, min_px));
   const double power = std::pow(10.0, std::floor(std::log10(least)));

@@ -162,14 +162,6 @@ void BuildDrawPlan(const Timeline& timeline, const Layout& layout, const std::ve
                    const ViewTransform& view, const Highlight& highlight, const DrawOptions& options,
                    DrawPlan* plan);
 
-// The whole axis at a glance, one strip a run from top to bottom: busy share over all its compute lanes.
-struct MinimapRow {
-  RunKey run = 0;
-  std::vector<DrawColumn> columns;
-};
-std::vector<MinimapRow> BuildMinimap(const Timeline& timeline, const std::vector<RunAxis>& axes,
-                                     int width_px);
-
 ColorKey RangeKey(const RunData& run, const Lane& lane, uint32_t slice);
 ColorKey ColorOf(const RunData& run, const Lane& lane, uint32_t slice, ColorMode mode);
 

@@ -56,6 +56,7 @@ class RowDrawer {
         return row_.summary.Exact(slices_, d_.scale.TimeAt(x), d_.scale.TimeAt(x + 1));
       });
     }
+    DrawLongSlices();
     DrawSpecialSlices();
   }
 
@@ -157,11 +158,32 @@ class RowDrawer {
     }
   }
 
+  float LeastLabel() const {
+    return d_.options.glyph_px * static_cast<float>(d_.options.min_label_glyphs) + 2 * kLabelPadding;
+  }
+
+  // Over columns, those that have room for their name. Looks at points so close that none is missed.
+  void DrawLongSlices() {
+    const double least = LeastLabel(), width = d_.scale.width();
+    for (double x = 0; x < width;) {
+      const size_t i = FirstEndingAfter(slices_.end, d_.scale.TimeAt(x));
+      if (i >= last_) return;
+      const double x0 = d_.scale.ToPixel(slices_.start[i]), x1 = d_.scale.ToPixel(slices_.end[i]);
+      if (std::min(x1, width) - std::max(x0, 0.0) >= least && x0 <= x) {
+        part_->slices.push_back(MakeSlice(i, x0, x1));
+        AddLabel(i, part_->slices.back());
+        x = x1;
+      } else {
+        x += std::max(1.0, least / 2);
+      }
+    }
+  }
+
   void AddLabel(size_t i, const DrawSlice& slice) {
     const int32_t op = slices_.op[i];
     if (op < 0) return;
     const float room = slice.x1 - slice.x0 - 2 * kLabelPadding;
-    if (room < d_.options.glyph_px * static_cast<float>(d_.options.min_label_glyphs)) return;
+    if (slice.x1 - slice.x0 < LeastLabel()) return;
     const OpEntry& entry = d_.paint.shown->data->ops[static_cast<size_t>(op)];
     std::string_view text = d_.options.label_op || entry.name.empty() ? entry.op : entry.name;
     const auto glyphs = static_cast<size_t>(room / d_.options.glyph_px);

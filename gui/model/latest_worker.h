@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "core/base/error.h"
@@ -29,7 +28,7 @@ class LatestWorker {
   LatestWorker(Work work, std::function<void()> wake)
       : work_(std::move(work)),
         wake_(std::move(wake)),
-        thread_(StartThread("work in the background", [this] { Loop(); })) {}
+        thread_("work in the background", [this] { Loop(); }) {}
   ~LatestWorker() {
     {
       std::lock_guard lock(mutex_);
@@ -37,7 +36,7 @@ class LatestWorker {
       if (current_ != nullptr) current_->store(true, std::memory_order_relaxed);
     }
     changed_.notify_all();
-    thread_.join();
+    thread_.Wait();
   }
   LatestWorker(const LatestWorker&) = delete;
   LatestWorker& operator=(const LatestWorker&) = delete;
@@ -92,10 +91,8 @@ class LatestWorker {
       std::string error;
       try {
         result = work_(request, cancelled);
-      } catch (const Error& caught) {
-        error = caught.what();
-      } catch (const std::exception& caught) {
-        error = caught.what();
+      } catch (...) {
+        error = ErrorInFlight().what();
       }
       lock.lock();
       current_ = nullptr;
@@ -120,7 +117,7 @@ class LatestWorker {
   std::atomic<bool>* current_ = nullptr;  // the cancel flag of the request in work
   bool stop_ = false;
 
-  std::thread thread_;  // last: starts when everything else is there
+  Thread thread_;  // last: starts when everything else is there
 };
 
 }  // namespace lanescope::gui

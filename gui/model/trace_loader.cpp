@@ -1,9 +1,6 @@
 #include "gui/model/trace_loader.h"
 
-#include <exception>
-
 #include "core/base/error.h"
-#include "core/base/thread.h"
 #include "gui/model/activity_scan.h"
 #include "gui/model/run_frame.h"
 #include "traces/import/import.h"
@@ -33,7 +30,6 @@ void BuildLanes(std::vector<LaneJob>* jobs, const LoadProgress& progress,
                 const std::atomic<bool>* cancelled) {
   std::atomic<size_t> next{0};
   std::mutex mutex;
-  std::exception_ptr failure;
   size_t done = 0;
   const auto work = [&] {
     try {
@@ -47,15 +43,13 @@ void BuildLanes(std::vector<LaneJob>* jobs, const LoadProgress& progress,
         if (progress) progress(kAfterScan + (0.97 - kAfterScan) * share, "arranging lanes");
       }
     } catch (...) {
-      std::lock_guard lock(mutex);
-      if (!failure) failure = std::current_exception();
-      next.store(jobs->size(), std::memory_order_relaxed);
+      next.store(jobs->size(), std::memory_order_relaxed);  // the other one ends, too
+      throw;
     }
   };
-  std::thread helper = StartThread("arranging lanes", work);
+  Thread helper("arranging lanes", work);
   work();
-  helper.join();
-  if (failure) std::rethrow_exception(failure);
+  helper.Join();
 }
 
 // What people should know of a file that did load.
@@ -130,11 +124,11 @@ TraceLoad::TraceLoad(std::string path, std::function<void()> wake, NewFolder new
     : path_(std::move(path)),
       wake_(std::move(wake)),
       new_folder_(std::move(new_folder)),
-      thread_(StartThread("loading a trace", [this] { Run(); })) {}
+      thread_("loading a trace", [this] { Run(); }) {}
 
 TraceLoad::~TraceLoad() {
   Cancel();
-  thread_.join();
+  thread_.Wait();
 }
 
 LoadState TraceLoad::state() const {

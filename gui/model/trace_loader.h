@@ -6,10 +6,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/thread.h"
 #include "gui/model/run_data.h"
 
 namespace lanescope::gui {
@@ -66,7 +66,7 @@ class TraceLoad {
   mutable std::mutex mutex_;
   LoadState state_;                                   // guarded by mutex_
   std::vector<std::shared_ptr<const RunData>> runs_;  // guarded by mutex_
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lanescope::gui

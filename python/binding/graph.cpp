@@ -9,6 +9,7 @@
 #include "core/graph/graph_io.h"
 #include "core/graph/signature.h"
 #include "core/inputs/run_spec.h"
+#include "python/binding/calls.h"
 #include "python/binding/handles.h"
 #include "python/binding/tensors.h"
 #include "sims/cost/cost_table.h"
@@ -26,7 +27,7 @@ GraphHandle::GraphHandle(const std::string& path, const std::string& name, const
   options_.soft_placement = soft_placement;
   if (machine != nullptr) machine_ = std::make_shared<const Machine>(*machine);
   options_.machine = machine_.get();
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   workload_ = Make(study::Unconfigured::kWholeGraph, &notes_);
 }
 
@@ -101,16 +102,17 @@ void AddGraph(nb::module_& module) {
            nb::arg("machine").none())
       .def_prop_ro("name", [](const GraphHandle& graph) { return graph.workload()->name(); })
       .def_prop_ro("notes", &GraphHandle::notes, "What is assumed of a step that is not configured.")
-      .def_prop_ro("fetches", [](const GraphHandle& graph) { return graph.workload()->spec().fetches; })
+      .def_prop_ro("fetches", [](const GraphHandle& graph) { return FetchTitles(graph.workload()->spec()); })
       .def_prop_ro("targets", [](const GraphHandle& graph) { return graph.workload()->spec().targets; })
       .def_prop_ro(
           "feeds",
           [](const GraphHandle& graph) {
             nb::dict feeds;
-            for (const auto& [name, feed] : graph.workload()->spec().feeds) {
+            const RunSpec& spec = graph.workload()->spec();
+            for (const auto& [name, feed] : spec.feeds) {
               nb::list shape;
               for (const Dim dim : feed.shape.dims()) shape.append(dim);
-              feeds[name.c_str()] = nb::make_tuple(NumpyName(feed.dtype), nb::tuple(shape));
+              feeds[TitleOf(spec, name).c_str()] = nb::make_tuple(NumpyName(feed.dtype), nb::tuple(shape));
             }
             return feeds;
           },
@@ -124,7 +126,7 @@ void AddGraph(nb::module_& module) {
             return nodes;
           },
           "(name, op, requested device) of every node.")
-      .def("launches", &LaunchesOf, nb::call_guard<nb::gil_scoped_release>(),
+      .def("launches", &LaunchesOf, nb::call_guard<Unlocked>(),
            "(name, signature, op, FLOPs, bytes) of every node.")
       .def(
           "to_bytes",
@@ -135,7 +137,7 @@ void AddGraph(nb::module_& module) {
           "A serialized GraphDef.")
       .def(
           "to_text", [](const GraphHandle& graph) { return GraphToText(graph.workload()->graph()); },
-          nb::call_guard<nb::gil_scoped_release>(), "A GraphDef as text.");
+          nb::call_guard<Unlocked>(), "A GraphDef as text.");
 }
 
 }  // namespace lanescope::python

@@ -5,9 +5,9 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "core/base/thread.h"
+#include "python/binding/calls.h"
 
 namespace lanescope::python {
 
@@ -24,8 +24,8 @@ void RunInterruptibly(study::Cancellation* cancellation, const std::function<voi
   bool done = false;
   std::optional<nb::python_error> signal;
   {
-    const nb::gil_scoped_release unlocked;
-    std::thread thread = StartThread("studying", [&] {
+    Unlocked unlocked(cancellation);
+    Thread thread("studying", [&] {
       try {
         work();
       } catch (...) {
@@ -38,17 +38,15 @@ void RunInterruptibly(study::Cancellation* cancellation, const std::function<voi
     std::unique_lock lock(mutex);
     while (!ended.wait_for(lock, kBetweenLooks, [&] { return done; })) {
       lock.unlock();
-      {
-        const nb::gil_scoped_acquire locked;
-        if (!signal && PyErr_CheckSignals() != 0) {
-          signal.emplace();  // takes the exception that is set
-          cancellation->Cancel();
-        }
-      }
+      unlocked.WithLock([&] {
+        if (signal || PyErr_CheckSignals() == 0) return;
+        signal.emplace();  // takes the exception that is set
+        cancellation->Cancel();
+      });
       lock.lock();
     }
     lock.unlock();
-    thread.join();
+    thread.Wait();
   }
   if (signal) throw std::move(*signal);
   if (thrown) std::rethrow_exception(thrown);

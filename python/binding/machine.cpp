@@ -9,6 +9,7 @@
 
 #include "core/machine/cluster_tasks.h"
 #include "python/binding/binding.h"
+#include "python/binding/calls.h"
 #include "study/job/this_machine.h"
 
 namespace lanescope::python {
@@ -19,7 +20,7 @@ std::shared_ptr<Machine> Shared(Machine machine) { return std::make_shared<Machi
 std::shared_ptr<Machine> Load(const std::string& file, double memory_fraction,
                               const std::string& memory_limit, const std::string& visible_devices,
                               const std::string& logical_devices) {
-  const nb::gil_scoped_release unlocked;
+  const Unlocked unlocked;
   return Shared(study::LoadMachine({file, memory_fraction, memory_limit, visible_devices, logical_devices}));
 }
 

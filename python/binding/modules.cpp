@@ -10,6 +10,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/graph/graph_io.h"
+#include "python/binding/calls.h"
 #include "study/workload/module_placement.h"
 
 namespace lanescope::python {
@@ -41,11 +43,19 @@ Names Wraps(const std::string& modules, const Devices& devices) {
   return study::FsdpWraps(study::ModuleTree(modules), Finder(devices));
 }
 
+Devices WithHosts(const nb::bytes& graph_def, const Devices& devices) {
+  const std::string bytes(graph_def.c_str(), graph_def.size());
+  const Unlocked unlocked;
+  return study::WithNodesOfHosts(ParseGraphBinary(bytes), devices);
+}
+
 }  // namespace
 
 void AddModules(nb::module_& module) {
   module.def("module_parts", &Parts, nb::arg("modules"), nb::arg("devices"), nb::arg("whole"),
              "(module or parameter, device), by modules as large as they can be.");
+  module.def("with_nodes_of_hosts", &WithHosts, nb::arg("graph_def"), nb::arg("devices"),
+             "The devices by node, but the host's for what has kernels there alone.");
   module.def("split_points", &Splits, nb::arg("modules"), nb::arg("devices"), nb::arg("whole"));
   module.def("fsdp_wraps", &Wraps, nb::arg("modules"), nb::arg("devices"));
 }

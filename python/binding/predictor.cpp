@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "python/binding/calls.h"
 #include "python/binding/handles.h"
 #include "python/binding/interruption.h"
 #include "study/base/json_text.h"
@@ -161,7 +162,7 @@ void AddPlacement(nb::module_& module) {
             return PlacementToJson(placement.placed.placement, placement.workload().graph(),
                                    *placement.machine);
           },
-          nb::call_guard<nb::gil_scoped_release>(), "As a placement file.");
+          nb::call_guard<Unlocked>(), "As a placement file.");
 }
 
 }  // namespace
@@ -184,12 +185,12 @@ void AddPredictor(nb::module_& module) {
       .def("sweep", &Sweep, nb::arg("rows"), nb::arg("low"), nb::arg("high"), nb::arg("points"),
            nb::arg("elsewhere").none())
       .def("sweep_steps", &SweepSteps, nb::arg("placement"), nb::arg("low"), nb::arg("high"),
-           nb::arg("points"), nb::arg("bandwidth"), nb::call_guard<nb::gil_scoped_release>())
+           nb::arg("points"), nb::arg("bandwidth"), nb::call_guard<Unlocked>())
       .def("search", &Search, nb::arg("graph"), nb::arg("starts"), nb::arg("budget_s"), nb::arg("rounds"),
            nb::arg("restarts"), nb::arg("seed"), nb::arg("threads"), nb::arg("keep"),
            nb::arg("elsewhere").none(), nb::arg("note").none())
       .def("search_chains", &SearchChains, nb::arg("graph"), nb::arg("seed"), nb::arg("restarts"),
-           nb::arg("state"), nb::arg("first"), nb::arg("count"), nb::call_guard<nb::gil_scoped_release>());
+           nb::arg("state"), nb::arg("first"), nb::arg("count"), nb::call_guard<Unlocked>());
 }
 
 }  // namespace lanescope::python

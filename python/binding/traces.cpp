@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "python/binding/binding.h"
+#include "python/binding/calls.h"
 #include "python/binding/interruption.h"
 #include "study/predict/calibration.h"
 #include "traces/export/timeline_svg.h"
@@ -81,17 +82,17 @@ void AddTraces(nb::module_& module) {
   module.def("query", &Query, nb::arg("path"), nb::arg("sql"));
   module.def("runs", &Runs, nb::arg("path"));
   module.def("timeline_svgs", &TimelineSvgs, nb::arg("path"), nb::arg("runs"), nb::arg("step"),
-             nb::arg("width"), nb::call_guard<nb::gil_scoped_release>());
+             nb::arg("width"), nb::call_guard<Unlocked>());
   module.def(
       "summary", [](const std::string& path, int run) { return SummaryJson(traces::Summarize(path, run)); },
-      nb::arg("path"), nb::arg("run"), nb::call_guard<nb::gil_scoped_release>());
+      nb::arg("path"), nb::arg("run"), nb::call_guard<Unlocked>());
   module.def(
       "calibrate",
       [](const std::string& path, int run) {
         traces::TraceReader reader(path);
         return sims::CostTableToJson(study::CalibrateOnRun(&reader, run));
       },
-      nb::arg("path"), nb::arg("run"), nb::call_guard<nb::gil_scoped_release>());
+      nb::arg("path"), nb::arg("run"), nb::call_guard<Unlocked>());
 }
 
 }  // namespace lanescope::python

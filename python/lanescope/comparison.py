@@ -7,7 +7,6 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from typing import Any
 
 from lanescope import _core
@@ -41,7 +40,7 @@ class Comparison(Report):
         runs = [run for run in runs if run]
         return [svg for svg in _core.timeline_svgs(self._trace, runs, -1, width) if svg] if runs else []
 
-    def _repr_html_(self) -> str:
+    def _cells(self) -> list[tuple[str, ...]]:
         cells: list[tuple[str, ...]] = [("Placement", "Measured", "Predicted", "low", "high", "Error")]
         for row in self.rows:
             measured, predicted = row["measured"], row["predicted"]
@@ -49,6 +48,17 @@ class Comparison(Report):
             cells.append((f"{row['graph']} {row['strategy']}", _ms(measured and measured["step_ns"]["median"]),
                           *(_ms(step and step[key]) for key in ("value", "low", "high")),
                           "-" if row["error"] is None else f"{row['error']:+.1%}"))
+        return cells
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        widths = [max(len(line[column]) for line in cells) for column in range(len(cells[0]))]
+        lines = ["  ".join([name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:]))])
+                 for name, *rest in cells]
+        return "\n".join([self.verdict, "", *lines])
+
+    def _repr_html_(self) -> str:
+        cells = self._cells()
         head, *body = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in line)
                        for tag, line in zip(["th"] + ["td"] * len(self.rows), cells)]
         table = "".join(f"<tr>{line}</tr>" for line in [head, *body])
@@ -56,7 +66,7 @@ class Comparison(Report):
                 + "".join(f"<div>{svg}</div>" for svg in self.timelines()))
 
     def __repr__(self) -> str:
-        return f"<lanescope.Comparison of {len(self.rows)} rows: {self.verdict}>"
+        return f"<lanescope.Comparison of {len(self.rows)} rows: {', '.join(row['strategy'] for row in self.rows)}>"
 
 
 def _ms(ns: float | None) -> str:
@@ -84,10 +94,9 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
         pairs = [(as_graph(graph, machine), list(strategies)) for graph in several]
     folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
     path = os.path.join(folder.name, "trace.db") if folder is not None else os.fspath(trace or "")
-    with ExitStack() as stack:
-        rows = [(graph._core, [stack.enter_context(strategy_text(each)) for each in own]) for graph, own in pairs]
-        result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, steps, rounds,
-                                          repeats, warmup, ablate, seed, int(reference_step_s * 1e9), note))
+    rows = [(graph._core, [strategy_text(each) for each in own]) for graph, own in pairs]
+    result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, steps, rounds, repeats,
+                                      warmup, ablate, seed, int(reference_step_s * 1e9), note))
     names = [name_of(each) for _, own in pairs for each in own]
     for row, name in zip(result["rows"], names):
         row["strategy"] = name

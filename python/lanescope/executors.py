@@ -18,11 +18,10 @@ def _unpacked(packed: bytes) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _placement(packed: bytes, row: int) -> Any:
-    from lanescope.placement import strategy_text
+    from lanescope.placement import placed
 
     predictor, graph, strategies, _ = _unpacked(packed)
-    with strategy_text(strategies[row]) as text:
-        return predictor._core.place(graph._core, text, 600)
+    return placed(predictor._core, graph, strategies[row])
 
 
 def _sweep_part(packed: bytes, row: int, bandwidth: list[float]) -> list[int]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -41,19 +39,13 @@ class Placement(Mapping[str, str]):
         return f"<lanescope.Placement {self.strategy}: {len(self)} nodes on {', '.join(used)}>"
 
 
-@contextlib.contextmanager
-def strategy_text(strategy: Any) -> Iterator[str]:
-    """The text that the library takes: a name stays, a mapping becomes a file for as long as this lasts."""
+def strategy_text(strategy: Any) -> str:
+    """The text that the library takes: a name, or the content of a placement file."""
     if isinstance(strategy, str):
-        yield strategy
-        return
+        return strategy
     content = strategy.to_dict() if isinstance(strategy, Placement) else {
         "nodes": {node: {"device": device} for node, device in strategy.items()}}
-    with tempfile.TemporaryDirectory(prefix="lanescope-") as folder:
-        path = os.path.join(folder, "placement.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-        yield "@" + path
+    return json.dumps(content)
 
 
 def name_of(strategy: Any) -> str:
@@ -63,10 +55,8 @@ def name_of(strategy: Any) -> str:
     return getattr(strategy, "strategy", "") or "placement"
 
 
-@contextlib.contextmanager
-def placed(predictor: _core.Predictor, graph: Graph, strategy: Any, timeout_s: int = 600) -> Iterator[_core.Placement]:
-    with strategy_text(strategy) as text:
-        yield predictor.place(graph._core, text, timeout_s)
+def placed(predictor: _core.Predictor, graph: Graph, strategy: Any, timeout_s: int = 600) -> _core.Placement:
+    return predictor.place(graph._core, strategy_text(strategy), timeout_s)
 
 
 def placement_of(core: _core.Placement, strategy: str) -> Placement:
@@ -84,5 +74,5 @@ def place(graph: Any, machine: Any = None, strategy: Any = "annotated", *, costs
     from lanescope.prediction import as_predictor
 
     predictor = as_predictor(machine, costs)
-    with placed(predictor._core, as_graph(graph, predictor._machine), strategy, program_timeout_s) as core:
-        return placement_of(core, name_of(strategy))
+    core = placed(predictor._core, as_graph(graph, predictor._machine), strategy, program_timeout_s)
+    return placement_of(core, name_of(strategy))

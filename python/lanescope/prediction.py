@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -50,19 +49,18 @@ class Predictor:
     def simulate(self, graph: Any, strategy: Any = "annotated", *, ablate: bool = False,
                  trace: str | os.PathLike[str] | None = None, steps: int = 1) -> Prediction:
         """Predicts a step. `trace`: the trace file to append `steps` such steps to, as a run."""
-        with placed(self._core, as_graph(graph, self._machine), strategy) as placement:
-            return Prediction(json.loads(self._core.simulate(placement, ablate, os.fspath(trace or ""), steps)))
+        placement = placed(self._core, as_graph(graph, self._machine), strategy)
+        return Prediction(json.loads(self._core.simulate(placement, ablate, os.fspath(trace or ""), steps)))
 
     def sweep(self, graph: Any, strategies: Iterable[Any], low: float, high: float, points: int = 25, *,
               executor: Executor | None = None) -> Sweep:
         """Step times over a range of bandwidths (bytes a second) of the links between GPUs."""
         graph, strategies = as_graph(graph, self._machine), list(strategies)
-        with contextlib.ExitStack() as stack:
-            rows = [(name_of(each), stack.enter_context(placed(self._core, graph, each))) for each in strategies]
-            elsewhere = None
-            if executor is not None:
-                elsewhere = SweepElsewhere(executor, self, graph, strategies, (low, high, points))
-            return Sweep(json.loads(self._core.sweep(rows, low, high, points, elsewhere)))
+        rows = [(name_of(each), placed(self._core, graph, each)) for each in strategies]
+        elsewhere = None
+        if executor is not None:
+            elsewhere = SweepElsewhere(executor, self, graph, strategies, (low, high, points))
+        return Sweep(json.loads(self._core.sweep(rows, low, high, points, elsewhere)))
 
     def __repr__(self) -> str:
         return f"<lanescope.Predictor {self._machine.name}, {self.origin}>"

@@ -28,7 +28,8 @@ class Session:
     timeout_s                 that one step may take; 0: any
     profile                   what of the GPUs the trace holds: "off", "kernels" or "full"
 
-    One thread at a time. Steps run without the interpreter's lock.
+    One thread at a time runs steps, without the interpreter's lock. Any closes it, which ends a step in progress; so
+    does the end of the program. A session is of the process that opened it: forks open their own.
     """
 
     def __init__(self, graph: Any, machine: Any = None, strategy: Any = "annotated", *, costs: Any = None,
@@ -36,8 +37,8 @@ class Session:
                  profile: str = "off"):
         predictor = as_predictor(machine, costs)
         graph = as_graph(graph, predictor._machine)
-        with placed(predictor._core, graph, strategy) as placement:
-            self._core = _core.Session(graph._core, placement, os.fspath(trace or ""), seed, timeout_s, profile)
+        placement = placed(predictor._core, graph, strategy)
+        self._core = _core.Session(graph._core, placement, os.fspath(trace or ""), seed, timeout_s, profile)
 
     def step(self, feeds: Mapping[str, Any] | None = None, *, recorded: bool = True) -> dict[str, numpy.ndarray]:
         """Runs one step and returns its fetches by name.
@@ -73,14 +74,24 @@ class Session:
         return self._core.notes
 
     def close(self) -> None:
-        """Completes the run in the trace."""
-        self._core.close()
+        """Ends a step in progress, with an Error in its thread, and completes the run in the trace."""
+        self._core.close("")
 
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+    def __exit__(self, _type: Any, raised: BaseException | None, _traceback: Any) -> None:
+        self._core.close(_reason(raised))
+
+
+def _reason(raised: BaseException | None) -> str:
+    """What the trace says of a run that this ended: nothing of one that its program ends in order."""
+    if isinstance(raised, _core.Error):
+        return str(raised)
+    if not isinstance(raised, (Exception, KeyboardInterrupt)):
+        return ""
+    message = " ".join(str(raised).split())
+    return f"Cancelled: the program raised {type(raised).__name__}" + (f": {message}" if message else "")
 
 
 @dataclass

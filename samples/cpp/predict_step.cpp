@@ -25,6 +25,7 @@ void Predict(const char* graph_path, const char* machine_path) {
     std::printf("%-16s %10.3f ms  (%.3f to %.3f, %zu commands)\n", placed.strategy.c_str(),
                 static_cast<double>(prediction.step_ns) / 1e6, static_cast<double>(prediction.low_ns) / 1e6,
                 static_cast<double>(prediction.high_ns) / 1e6, schedule.commands.size());
+    if (!prediction.caveat.empty()) std::printf("  %s\n", prediction.caveat.c_str());
   }
 }
 

@@ -47,14 +47,29 @@ def _version_1(path):
     v1.saved_model.simple_save(session, str(path), {'x': x}, {'y': y})
 
 
+def _keras(path):
+  """Saved as a model, not exported: the checkpoint's objects alone say whose values are whose."""
+  import keras  # version 3, which comes with TensorFlow from 2.16 on
+
+  keras.utils.set_random_seed(0)
+  layers = [keras.Input((2,)), keras.layers.Dense(4, activation='relu'), keras.layers.Dense(3)]
+  model = keras.Sequential(layers)
+  model.layers[0].bias.assign([0.5, -1.0, 2.0, 0.25])
+  tf.saved_model.save(model, str(path))
+
+
 def main():
   x = np.array([[0.25, -1.5]], np.float32)
-  for name, write in {'module': _module, 'version_1': _version_1}.items():
+  writers = {'module': _module, 'version_1': _version_1}
+  if tf.keras.__version__.startswith('3'):
+    writers = {'keras': _keras}
+  for name, write in writers.items():
     path = FOLDER / name
     shutil.rmtree(path, ignore_errors=True)
     write(path)
     call = tf.saved_model.load(str(path)).signatures['serving_default']
-    outputs = {key: value.numpy().tolist() for key, value in sorted(call(x=tf.constant(x)).items())}
+    fed = next(iter(call.structured_input_signature[1]))
+    outputs = {key: value.numpy().tolist() for key, value in sorted(call(**{fed: tf.constant(x)}).items())}
     recorded = {'x': x.tolist(), 'outputs': outputs}
     (FOLDER / f'{name}.json').write_text(json.dumps(recorded) + '\n')
     (path / 'fingerprint.pb').unlink(missing_ok=True)

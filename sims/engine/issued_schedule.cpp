@@ -22,9 +22,8 @@ IdVector<QueueId, int> StreamGroups(const Schedule& schedule) {
   std::map<DeviceId, int> numbers;
   IdVector<QueueId, int> groups;
   for (const Queue& queue : schedule.queues) {
-    groups.Add(queue.in_order
-                   ? numbers.emplace(queue.device, static_cast<int>(numbers.size())).first->second
-                   : -1);
+    groups.Add(queue.in_order ? numbers.emplace(queue.device, static_cast<int>(numbers.size())).first->second
+                              : -1);
   }
   return groups;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/time/fair_share.h"
 #include "core/time/ticks.h"
 #include "core/time/timer_tree.h"
@@ -44,8 +45,10 @@ class SimulationLoop {
   // Returns the time of the last end.
   Ticks Run() {
     ReleaseRoots();
+    constexpr unsigned kTurns = 256;  // between two looks at the clock
     const size_t total = plan_.tasks.size();
-    while (true) {
+    for (unsigned turn = 0; true; ++turn) {
+      if (turn % kTurns == 0) StopPoint();
       for (size_t i = 0; i < touched_.size(); ++i) Dispatch(touched_[i]);
       touched_.clear();
       if constexpr (kShared || kInterfere) Settle();

@@ -9,8 +9,10 @@
 #include "core/base/error.h"
 #include "core/base/split_mix.h"
 #include "core/base/statistics.h"
+#include "core/base/stop_point.h"
 #include "core/time/intervals.h"
 #include "core/time/ticks.h"
+#include "sims/predict/caveat.h"
 #include "sims/steps/measured_steps.h"
 
 namespace lanescope::sims {
@@ -113,15 +115,10 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
     if (schedule.queues[q].kind != QueueKind::kCompute) continue;
     prediction->busy[schedule.queues[q].device] += static_cast<double>(busy[q]) / step;
   }
-  double total = 0;
-  auto& share = prediction->basis_share;
+  prediction->basis = SharesOf(estimates, prediction->simulation);
   for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
     const CommandTime& time = prediction->simulation.times[c];
-    const auto ns = static_cast<double>(time.end_ns - time.start_ns);
-    total += ns;
-    share[static_cast<size_t>(estimates.basis[c])] += ns;
-    prediction->unknown_commands += estimates.basis[c] == CostBasis::kNothing;
     if (command.kind != CommandKind::kCopy) continue;
     const CopyClass copy_class =
         ClassifyCopy(machine, schedule.CopySource(command), schedule.CopyDestination(command));
@@ -130,7 +127,7 @@ void Summarise(const Schedule& schedule, const Machine& machine, const CommandEs
     traffic.bytes += command.bytes;
     traffic.ns += time.end_ns - time.start_ns;
   }
-  for (double& part : share) part = total > 0 ? part / total : 0;
+  prediction->caveat = CaveatOf(prediction->basis, machine);
 }
 
 // A copy of which nobody knows how many bytes it moves.
@@ -152,6 +149,7 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
   CommandEstimates estimates;
   std::map<std::string, int> kinds;
   for (const CommandId c : schedule.commands.ids()) {
+    StopPoint();
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
     WorkClass command_class = WorkClass::kCopy;
@@ -186,10 +184,24 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
 
 }  // namespace
 
+BasisShares SharesOf(const CommandEstimates& estimates, const SimulationResult& simulation) {
+  BasisShares shares;
+  double total = 0;
+  for (const CommandId c : estimates.basis.ids()) {
+    const CommandTime& time = simulation.times[c];
+    const auto ns = static_cast<double>(time.end_ns - time.start_ns);
+    total += ns;
+    shares.share[static_cast<size_t>(estimates.basis[c])] += ns;
+    shares.unknown_commands += estimates.basis[c] == CostBasis::kNothing;
+  }
+  for (double& part : shares.share) part = total > 0 ? part / total : 0;
+  return shares;
+}
+
 double Prediction::uncalibrated_share() const {
   double sum = 0;
-  for (size_t b = 0; b < basis_share.size(); ++b) {
-    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis_share[b];
+  for (size_t b = 0; b < basis.share.size(); ++b) {
+    if (static_cast<CostBasis>(b) != CostBasis::kMeasured) sum += basis.share[b];
   }
   return sum;
 }

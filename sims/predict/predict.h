@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -38,6 +39,15 @@ struct CopyTraffic {
   int64_t ns = 0;
 };
 
+// What the time of a step's commands goes by.
+struct BasisShares {
+  std::array<double, kNumCostBases> share{};  // by CostBasis
+  int unknown_commands = 0;                   // that go by nothing (CostBasis::kNothing)
+
+  double of(CostBasis basis) const { return share[static_cast<size_t>(basis)]; }
+};
+BasisShares SharesOf(const CommandEstimates& estimates, const SimulationResult& simulation);
+
 struct Prediction {
   int64_t step_ns = 0;
   int64_t low_ns = 0, high_ns = 0;  // nine in ten steps
@@ -46,11 +56,14 @@ struct Prediction {
   std::array<CopyTraffic, kNumCopyClasses> copies{};
   IdVector<DeviceId, int64_t> peak_bytes;
   CriticalPath critical_path;
-  std::array<double, kNumCostBases> basis_share{};  // of the commands' time, by CostBasis
-  std::optional<PipelinePrediction> input;          // where threads fill queues that the step takes from
-  int unknown_commands = 0;                         // that go by nothing (CostBasis::kNothing)
+  BasisShares basis;
+  std::optional<PipelinePrediction> input;  // where threads fill queues that the step takes from
+  // Why step_ns is not to be relied on: a tenth of the commands' time lies outside what was calibrated, or
+  // has nothing to go by, as on a machine without rates. Empty where it rests on measurements, or, without a
+  // cost file, on the rates of a machine file. To be shown with the figure.
+  std::string caveat;
 
-  double share(CostBasis basis) const { return basis_share[static_cast<size_t>(basis)]; }
+  double share(CostBasis of) const { return basis.of(of); }
   double uncalibrated_share() const;
   // Of what goes by other ops, by sizes far from those that were measured, or by nothing.
   double extrapolated_share() const;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/base/split_mix.h"
+#include "core/base/stop_point.h"
 #include "sims/search/placement_evaluator.h"
 
 namespace lanescope::sims {
@@ -145,6 +146,7 @@ MoveSpace::MoveSpace(const TaskGraph& tasks)
   }
   std::set<std::pair<int, int>> edges;
   for (const GraphTask& task : tasks.tasks()) {
+    StopPoint();
     for (const TaskRead& read : task.reads) {
       const TaskTensor& tensor = tasks.tensor(read.tensor);
       const int other = tensor.producer >= 0 ? tasks.task(tensor.producer).group : tensor.group;
@@ -156,6 +158,7 @@ MoveSpace::MoveSpace(const TaskGraph& tasks)
   for (const auto& [a, b] : edges) neighbours_[static_cast<size_t>(a)].push_back(b);
   std::map<std::string, std::vector<int>> scopes;
   for (const int g : movable_) {
+    StopPoint();
     const std::string& name = tasks.graph().node(tasks.group(g).number).name;
     for (size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1))
       scopes[name.substr(0, slash)].push_back(g);

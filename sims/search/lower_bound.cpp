@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/base/stop_point.h"
 #include "core/machine/device_queues.h"
 #include "core/place/colocation_rules.h"
 #include "sims/search/min_cut.h"
@@ -46,6 +47,7 @@ class StateGroups {
     for (const NodeId id : input.graph.node_ids()) {
       const int group = number[Root(id)];
       if (group < 0) continue;
+      StopPoint();
       const std::vector<DeviceId> feasible = FeasibleDevices(input.graph.node(id), input.machine, kernels);
       if (!seen[At(group)]) {
         devices_[At(group)] = feasible;
@@ -106,6 +108,7 @@ class BoundFinder {
     std::vector<int64_t> arrival(tasks_.tensors().size() * devices_, kNowhere);
     int64_t longest = 0;
     for (int id = 0; id < tasks_.num_tasks(); ++id) {
+      StopPoint();
       const GraphTask& task = tasks_.task(id);
       int64_t after = 0;
       // Before an update come also readers of the old value, and these not in every placement.
@@ -144,6 +147,7 @@ class BoundFinder {
       for (size_t d = 0; d < devices_; ++d)
         weight[d] = start == 0 || machine_.device(DeviceId(d)).is_gpu() ? 1 : 0;
       for (int round = 0; round < kWorkRounds; ++round) {
+        StopPoint();
         const double sum = std::accumulate(weight.begin(), weight.end(), 0.0);
         if (sum <= 0) break;
         for (double& w : weight) w /= sum;

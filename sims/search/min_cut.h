@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/stop_point.h"
+
 namespace lanescope::sims {
 
 // Dinic's algorithm (1970) on capacities that are doubles; what is left of an edge below a billionth of the
@@ -25,9 +27,11 @@ class MinCut {
   double Solve() {
     double flow = 0;
     while (FindLevels()) {
+      StopPoint();
       next_ = first_;
       for (double pushed = Push(0, kInfinite); pushed > 0; pushed = Push(0, kInfinite)) {
         if (pushed == kInfinite) return kInfinite;
+        StopPoint();
         flow += pushed;
       }
     }

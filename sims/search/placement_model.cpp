@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/machine/device_queues.h"
 #include "core/time/queue_servers.h"
 
@@ -45,6 +46,7 @@ PlacementModel::PlacementModel(const TaskGraph& tasks, const Delays& delays)
   int64_t most = 0;
   CopyTimes times(tasks);
   for (size_t t = 0; t < tasks.tensors().size(); ++t) {
+    StopPoint();
     most += tasks.tensors()[t].bytes;
     for (const DeviceId src : machine.devices.ids()) {
       for (const DeviceId dst : machine.devices.ids())

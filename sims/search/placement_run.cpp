@@ -60,7 +60,7 @@ void PlacementRun::Begin() {
   ForgetReady();
   at_.now = at_.last_end = 0;
   at_.ended = 0;
-  at_.pending = layout_.pending();
+  at_.arrived.assign(layout_.pending().size(), 0);
   at_.timers = no_timers_;
   at_.handoffs.clear();
   std::fill(at_.next.begin(), at_.next.end(), 0);
@@ -75,7 +75,7 @@ void PlacementRun::Begin() {
     at_.servers[s] = {.phase = sleeps ? Server::Phase::kAsleep : Server::Phase::kIdle};
   }
   for (const int item : layout_.items()) {
-    if (at_.pending[IndexOf(item)] == 0) MakeReady(item);
+    if (layout_.pending()[IndexOf(item)] == 0) MakeReady(item);
   }
 }
 
@@ -183,7 +183,7 @@ bool PlacementRun::Dispatch(int queue, int64_t limit) {
 
 // Something that `item` waited for has ended on a queue.
 void PlacementRun::Arrived(int item, int from_queue) {
-  const bool last = --at_.pending[IndexOf(item)] == 0;
+  const bool last = ++at_.arrived[IndexOf(item)] == layout_.pending()[IndexOf(item)];
   if (!m_.any_handoff_) {
     if (last) MakeReady(item);
     return;

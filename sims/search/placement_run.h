@@ -35,7 +35,7 @@ struct PlacementMoment {
 
   int64_t now = 0, last_end = 0;
   int ended = 0;
-  std::vector<int> pending;  // by item
+  std::vector<int> arrived;  // by item: of the ends that it waits for
   std::vector<Server> servers;
   std::vector<int> idle, next;  // by queue: workers; items of an in-order queue that were picked
   TimerTree timers;             // by server

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "core/base/error.h"
 #include "core/base/split_mix.h"
+#include "core/base/stop_point.h"
 #include "core/base/thread.h"
 #include "core/record/recorder.h"
 #include "core/strategies/task_graph.h"
@@ -24,13 +24,25 @@ constexpr size_t kElites = 4;         // that chains start from
 constexpr double kMemoryStep = 0.97;  // when the model fits what compiling does not
 
 // Compiles and simulates a placement as `simulate` does.
-int64_t SimulateInFull(const StrategyInput& input, const PredictionSettings& settings,
-                       const Placement& placement) {
+FoundPlacement SimulateInFull(const StrategyInput& input, const PredictionSettings& settings,
+                              std::string origin, Placement placement) {
   const Schedule schedule = Compile(input.graph, input.info, *input.step, placement, input.machine);
   const CommandEstimates estimates =
       EstimateCommands(input.graph, input.info, schedule, input.machine, input.costs, settings);
-  return Simulate(schedule, input.machine, estimates.costs, settings.effects.Model()).step_ns;
+  const SimulationResult result =
+      Simulate(schedule, input.machine, estimates.costs, settings.effects.Model());
+  return {std::move(origin), std::move(placement), result.step_ns, SharesOf(estimates, result)};
 }
+
+// What placements are tried by. It takes a while to make of a large graph.
+struct SearchModel {
+  SearchModel(const StrategyInput& input, const PredictionSettings& settings)
+      : tasks(input), model(tasks, settings.effects.Model().delays), space(tasks) {}
+
+  const TaskGraph tasks;
+  const PlacementModel model;
+  const MoveSpace space;
+};
 
 struct Elite {
   FoundPlacement found;
@@ -47,33 +59,24 @@ class PlacementSearch {
  public:
   PlacementSearch(const StrategyInput& input, const PredictionSettings& settings,
                   const SearchOptions& options)
-      : input_(input),
-        settings_(settings),
-        options_(options),
-        begin_ns_(NowNs()),
-        tasks_(input),
-        model_(tasks_, settings.effects.Model().delays),
-        space_(tasks_) {}
+      : input_(input), settings_(settings), options_(options), begin_ns_(NowNs()) {}
 
-  SearchResult Run(const std::vector<SearchStart>& starts) {
-    for (const SearchStart& start : starts) AddStart(start);
-    if (elites_.empty()) {
+  SearchResult Run(const StartSource& starts) {
+    TakeStarts(starts);
+    if (result_.starts.empty()) {
       RefuseAll();
       Throw(Code::kInvalidArgument, "a search needs a placement to start from");
     }
+    Prepare();
     Report();
     int idle = 0;
-    result_.settled = true;
-    while (idle < options_.patience && result_.rounds < options_.rounds && BestNs() > options_.enough_ns &&
-           !space_.movable().empty()) {
+    while (!over_ && idle < options_.patience && result_.rounds < options_.rounds &&
+           BestNs() > options_.enough_ns && !model_->space.movable().empty()) {
       const int64_t before = BestNs();
       RunRound();
-      if (over_) {
-        result_.settled = false;
-        break;
-      }
       idle = BestNs() < before ? 0 : idle + 1;
     }
+    result_.settled = !over_;
     for (const Elite& elite : elites_) {
       if (result_.best.size() < static_cast<size_t>(std::max(1, options_.keep)))
         result_.best.push_back(elite.found);
@@ -86,6 +89,7 @@ class PlacementSearch {
     const nlohmann::json json = nlohmann::json::parse(state);
     result_.rounds = json.at("round");
     memory_share_ = json.at("memory_share");
+    model_.emplace(input_, settings_);
     elites_ = ElitesOf(json.at("elites"));
     if (elites_.empty() || first < 0 || count < 1 || first + count > ChainsOfRound())
       Throw(Code::kInvalidArgument, "chains {} to {} are none of a round", first, first + count);
@@ -103,20 +107,65 @@ class PlacementSearch {
   }
 
   int64_t BestNs() const { return elites_.front().found.step_ns; }
+  int64_t DeadlineNs() const {
+    return options_.budget_ns < StopScope::kNoDeadline - begin_ns_ ? begin_ns_ + options_.budget_ns
+                                                                   : StopScope::kNoDeadline;
+  }
+  bool IsInterrupted() const {
+    return options_.interrupted != nullptr && options_.interrupted->load(std::memory_order_relaxed);
+  }
+  // Chains end so early that the best of each can still be simulated in full.
   bool IsOver() const {
-    return NowNs() - begin_ns_ >= options_.budget_ns ||
-           (options_.interrupted != nullptr && options_.interrupted->load(std::memory_order_relaxed));
+    const int64_t reserve_ns = std::min(2 * simulation_ns_, options_.budget_ns / 4);
+    return NowNs() >= DeadlineNs() - reserve_ns || IsInterrupted();
   }
 
-  void AddStart(const SearchStart& start) {
+  // Until time is over, but for the first.
+  void TakeStarts(const StartSource& next) {
+    while (!over_) {
+      const bool any = !result_.starts.empty();
+      const StopScope scope(options_.interrupted, any ? DeadlineNs() : StopScope::kNoDeadline);
+      try {
+        std::optional<SearchStart> start = next();
+        if (!start) return;
+        AddStart(std::move(*start));
+      } catch (const Error&) {
+        if (!any || !MustStop()) throw;
+        over_ = true;
+      }
+      over_ |= !result_.starts.empty() && IsOver();
+    }
+  }
+
+  void AddStart(SearchStart start) {
+    const int64_t begin_ns = NowNs();
     try {
       ++result_.simulations;
-      const FoundPlacement found{start.name, start.placement,
-                                 SimulateInFull(input_, settings_, start.placement)};
-      result_.starts.push_back(found);
-      AddElite({found, {tasks_.DevicesIn(start.placement), tasks_.PrioritiesIn(start.placement)}});
+      result_.starts.push_back(SimulateInFull(input_, settings_, start.name, std::move(start.placement)));
     } catch (const Error& error) {
+      if (MustStop()) throw;
       result_.failed.emplace_back(start.name, error);
+    }
+    simulation_ns_ = std::max(simulation_ns_, NowNs() - begin_ns);
+  }
+
+  // Where there is no time for it, the starts are all that is found. On all ranks, when it is so on one.
+  void Prepare() {
+    if (!over_) {
+      const StopScope scope(options_.interrupted, DeadlineNs());
+      try {
+        model_.emplace(input_, settings_);
+      } catch (const Error&) {
+        if (!MustStop()) throw;
+        over_ = true;
+      }
+    }
+    for (const std::string& over : options_.ranks.Share(over_ ? "over" : "")) over_ |= !over.empty();
+    for (const FoundPlacement& start : result_.starts) {
+      PlacementState state;
+      if (!over_)
+        state = {model_->tasks.DevicesIn(start.placement), model_->tasks.PrioritiesIn(start.placement)};
+      AddElite({start, std::move(state)});
     }
   }
 
@@ -158,38 +207,30 @@ class PlacementSearch {
     std::vector<ChainOutcome> outcomes(static_cast<size_t>(count));
     std::atomic<int> next{0};
     std::atomic<bool> stop{false};
-    std::mutex mutex;
-    std::optional<Error> failure;
+    std::atomic<int> ended{0};  // threads
     const auto work = [&] {
       try {
         for (int chain = next++; chain < count && !stop; chain = next++)
           outcomes[static_cast<size_t>(chain)] = RunChain(first + chain, stop);
-      } catch (const Error& error) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = error;
-        stop = true;
+      } catch (...) {
+        stop = true;  // the others need not go on
+        ++ended;
+        throw;
       }
+      ++ended;
     };
-    std::vector<std::thread> threads;
-    std::atomic<int> running{0};
+    std::vector<Thread> threads;
     try {
-      for (int t = 0; t < std::clamp(options_.threads, 1, count); ++t) {
-        ++running;
-        threads.push_back(StartThread("searching", [&] {
-          work();
-          --running;
-        }));
-      }
-    } catch (const Error&) {
-      --running;
+      for (int t = 0; t < std::clamp(options_.threads, 1, count); ++t)
+        threads.emplace_back("searching", work);
+    } catch (...) {
       if (threads.empty()) throw;  // fewer threads find the same
     }
-    while (running > 0) {
+    while (ended < static_cast<int>(threads.size())) {
       if (IsOver()) stop = true;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    for (std::thread& thread : threads) thread.join();
-    if (failure) throw *failure;  // which ends the other ranks too
+    JoinAll(threads);  // what one throws ends the other ranks too
     return outcomes;
   }
 
@@ -200,32 +241,41 @@ class PlacementSearch {
     options.seed =
         options_.seed * kSplitMixStep +
         static_cast<uint64_t>(result_.rounds * kChains * options_.restarts * options_.ranks.size + chain);
-    options.evaluations = std::clamp(kEvaluationsPerGroup * static_cast<int64_t>(space_.movable().size()),
-                                     kFewestEvaluations, kMostEvaluations);
+    options.evaluations =
+        std::clamp(kEvaluationsPerGroup * static_cast<int64_t>(model_->space.movable().size()),
+                   kFewestEvaluations, kMostEvaluations);
     options.memory_share = memory_share_;
     options.stop = &stop;
-    const ChainResult found = Anneal(space_, model_, start.state, options);
-    outcome.evaluations = found.evaluations;
-    for (const auto& [model_ns, state] : found.best) {
-      Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
-      ++outcome.simulations;
-      try {
-        const int64_t step_ns = SimulateInFull(input_, settings_, placement);
-        const std::string& from = start.found.origin;
-        const std::string origin = from.starts_with("search") ? from : "search from " + from;
-        outcome.elites.push_back({{origin, std::move(placement), step_ns}, state});
-      } catch (const Error& error) {
-        if (error.code() != Code::kResourceExhausted) throw;
-        outcome.out_of_memory = true;
-      }
+    const StopScope scope(options_.interrupted, DeadlineNs());
+    try {
+      const ChainResult found = Anneal(model_->space, model_->model, start.state, options);
+      outcome.evaluations = found.evaluations;
+      for (const auto& [model_ns, state] : found.best) SimulateFound(start.found.origin, state, &outcome);
+    } catch (const Error&) {
+      if (!MustStop()) throw;
     }
     return outcome;
+  }
+
+  void SimulateFound(const std::string& from, const PlacementState& state, ChainOutcome* outcome) const {
+    Placement placement = model_->tasks.ToPlacement(input_, state.device, state.priority);
+    ++outcome->simulations;
+    try {
+      outcome->elites.push_back(
+          {SimulateInFull(input_, settings_, from.starts_with("search") ? from : "search from " + from,
+                          std::move(placement)),
+           state});
+    } catch (const Error& error) {
+      if (error.code() != Code::kResourceExhausted) throw;
+      outcome->out_of_memory = true;
+    }
   }
 
   static nlohmann::json ElitesJson(const std::vector<Elite>& elites) {
     nlohmann::json json = nlohmann::json::array();
     for (const Elite& elite : elites)
-      json.push_back({elite.found.origin, elite.found.step_ns, elite.state.device, elite.state.priority});
+      json.push_back({elite.found.origin, elite.found.step_ns, elite.state.device, elite.state.priority,
+                      elite.found.basis.share, elite.found.basis.unknown_commands});
     return json;
   }
   std::vector<Elite> ElitesOf(const nlohmann::json& json) const {
@@ -234,16 +284,18 @@ class PlacementSearch {
       PlacementState state{{}, given.at(3).get<std::vector<int>>()};
       for (const int device : given.at(2)) state.device.emplace_back(device);
       RequireState(state);
-      Placement placement = tasks_.ToPlacement(input_, state.device, state.priority);
-      elites.push_back({{given.at(0).get<std::string>(), std::move(placement), given.at(1).get<int64_t>()},
-                        std::move(state)});
+      Placement placement = model_->tasks.ToPlacement(input_, state.device, state.priority);
+      BasisShares basis{given.at(4).get<decltype(BasisShares::share)>(), given.at(5).get<int>()};
+      elites.push_back(
+          {{given.at(0).get<std::string>(), std::move(placement), given.at(1).get<int64_t>(), basis},
+           std::move(state)});
     }
     return elites;
   }
   void RequireState(const PlacementState& state) const {
     const auto is_device = [&](DeviceId d) { return input_.machine.devices.Contains(d); };
-    const auto groups = static_cast<size_t>(tasks_.num_groups()),
-               tasks = static_cast<size_t>(tasks_.num_tasks());
+    const auto groups = static_cast<size_t>(model_->tasks.num_groups()),
+               tasks = static_cast<size_t>(model_->tasks.num_tasks());
     if (state.device.size() == groups && (state.priority.empty() || state.priority.size() == tasks) &&
         std::all_of(state.device.begin(), state.device.end(), is_device))
       return;
@@ -285,9 +337,8 @@ class PlacementSearch {
   const PredictionSettings& settings_;
   const SearchOptions& options_;
   const int64_t begin_ns_;
-  const TaskGraph tasks_;
-  const PlacementModel model_;
-  const MoveSpace space_;
+  std::optional<SearchModel> model_;
+  int64_t simulation_ns_ = 0;  // that a full simulation takes at most
   double memory_share_ = 1;
   bool over_ = false;          // by budget or interrupt, on any rank
   std::vector<Elite> elites_;  // best first, of different step times
@@ -297,9 +348,16 @@ class PlacementSearch {
 }  // namespace
 
 SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
-                              const std::vector<SearchStart>& starts, const SearchOptions& options) {
+                              const StartSource& starts, const SearchOptions& options) {
   LANESCOPE_CHECK(input.step != nullptr);
   return PlacementSearch(input, settings, options).Run(starts);
+}
+
+SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
+                              const std::vector<SearchStart>& starts, const SearchOptions& options) {
+  size_t next = 0;
+  const auto source = [&] { return next < starts.size() ? std::optional(starts[next++]) : std::nullopt; };
+  return SearchPlacements(input, settings, StartSource(source), options);
 }
 
 std::string SearchChains(const StrategyInput& input, const PredictionSettings& settings,

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct SearchStart {
   std::string name;
   Placement placement;
 };
+// Makes the next placement to start from; nothing: there is no more. Its StopPoints end the search.
+using StartSource = std::function<std::optional<SearchStart>()>;
 
 struct SearchProgress {
   int64_t wall_ns = 0;
@@ -32,11 +35,12 @@ struct SearchOptions {
   int restarts = 1;  // times the chains of a round, of every rank
   Ranks ranks = {};  // that share the search: the same answer as of one with `size` times the restarts
   int64_t budget_ns = 60'000'000'000;
-  int rounds = 40;                                 // at most
-  int patience = 4;                                // rounds without a better placement that end the search
-  int keep = 3;                                    // placements in the result
-  int64_t enough_ns = 0;                           // a placement this good ends the search (a lower bound)
-  const std::atomic<bool>* interrupted = nullptr;  // asked often; ends the search with what it has
+  int rounds = 40;        // at most
+  int patience = 4;       // rounds without a better placement that end the search
+  int keep = 3;           // placements in the result
+  int64_t enough_ns = 0;  // a placement this good ends the search (a lower bound)
+  // Asked often, as the budget is: in starts, moves and compilations alike. Ends the search with what it has.
+  const std::atomic<bool>* interrupted = nullptr;
   std::function<void(const SearchProgress&)> progress = nullptr;  // after every round, on the caller's thread
   // Not null: runs the chains of a round, 0 to `chains`, wherever it likes, by SearchChains with `state`, and
   // returns what that gave, in the order of the chains. On the caller's thread, for one rank.
@@ -47,6 +51,7 @@ struct FoundPlacement {
   std::string origin;  // the strategy, or "search from STRATEGY"
   Placement placement;
   int64_t step_ns = 0;  // simulated
+  BasisShares basis;    // of that time
 };
 
 struct SearchResult {
@@ -68,8 +73,11 @@ struct SearchResult {
 // scopes, and priorities. Chains judge by PlacementModel and start from the best that is known; the best few
 // of each are compiled and simulated, which alone decides. A round's chains are the same however many threads
 // and ranks run them, so that the result depends on the seed, and on time only where the budget ends it;
-// every rank has it. `input.step` is needed; devices' memory limits hold. Throws what Compile throws for the
-// first start if no start fits.
+// every rank has it, unless time ends it before the first round. `input.step` is needed; devices' memory
+// limits hold. The first start that fits may take longer than the budget, nothing else may. Throws what
+// Compile throws for the first start if no start fits; Cancelled if it is interrupted before one does.
+SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
+                              const StartSource& starts, const SearchOptions& options);
 SearchResult SearchPlacements(const StrategyInput& input, const PredictionSettings& settings,
                               const std::vector<SearchStart>& starts, const SearchOptions& options);
 

@@ -13,6 +13,7 @@
 
 #include "core/base/child.h"
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 
 namespace lanescope::study {
 namespace {
@@ -62,6 +63,7 @@ class RunningLimits {
     if (limits.cancellation != nullptr) watch_.emplace(limits.cancellation);
   }
   void Check(const std::string& program) const {
+    StopPoint();
     if (limits_.cancellation != nullptr && limits_.cancellation->cancelled())
       Throw(Code::kCancelled, "{} while '{}' ran", limits_.cancellation->Reason(), program);
     if (std::chrono::steady_clock::now() > end_) {

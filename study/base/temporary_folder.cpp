@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
+#include "core/base/after_death.h"
 #include "core/base/error.h"
 
 namespace lanescope::study {
@@ -17,6 +19,7 @@ TemporaryFolder::TemporaryFolder() {
     Throw(Code::kNotFound, "cannot make a temporary folder: {}; set TMPDIR",
           error ? error.message() : std::strerror(errno));
   }
+  guard_ = std::make_unique<AfterDeath>(kRemoveFolder, std::vector{path_});
 }
 
 TemporaryFolder::~TemporaryFolder() {

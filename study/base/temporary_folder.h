@@ -1,7 +1,12 @@
-// A folder of one's own that disappears with its owner.
+// A folder of one's own that disappears with its owner, also where that is killed.
 #pragma once
 
+#include <memory>
 #include <string>
+
+namespace lanescope {
+class AfterDeath;
+}  // namespace lanescope
 
 namespace lanescope::study {
 
@@ -17,6 +22,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+  std::unique_ptr<AfterDeath> guard_;
 };
 
 }  // namespace lanescope::study

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "core/runs/run_profile.h"
+#include "core/strategies/strategy.h"
 #include "sims/predict/replay.h"
 #include "sims/steps/measured_steps.h"
 #include "study/measure/handoff_chain.h"
@@ -35,10 +37,11 @@ Comparer::Comparer(ComparisonRequest request)
 void Comparer::AddRow(const std::string& strategy, WireFormat wire) {
   ComparisonRow row;
   row.graph = workloads_.back()->name();
-  row.strategy = strategy;
+  row.asked = strategy;
+  row.strategy = StrategyLabel(strategy);
   row.wire = wire;
   row.placed.workload = workloads_.back().get();
-  row.placed.strategy = strategy;
+  row.placed.strategy = row.strategy;
   comparison_.rows.push_back(std::move(row));
 }
 
@@ -48,7 +51,7 @@ Comparison Comparer::Run() {
       Throw(Code::kUnimplemented, "a reference step is measured in one process; start it alone");
     const ComparisonRow& row = comparison_.rows.front();
     const PlacedGraph placed =
-        Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), request_.place);
+        Place(*row.placed.workload, row.asked, comparison_.machine, RooflineCost(), request_.place);
     comparison_.link_slowdown =
         SlowLinks(placed, request_.reference_step_ns, RunOptions(), &comparison_.machine);
   }
@@ -106,7 +109,7 @@ void Comparer::PlaceRows() {
       PlaceOptions place = request_.place;
       place.wire = row.wire;
       if (request_.on_placed) place.order = &order;
-      row.placed = Place(*row.placed.workload, row.strategy, comparison_.machine, RooflineCost(), place);
+      row.placed = Place(*row.placed.workload, row.asked, comparison_.machine, RooflineCost(), place);
       if (request_.on_placed) request_.on_placed(row, order);
       row.schedule = CompileStep(row.placed, comparison_.machine);
     });
@@ -269,13 +272,14 @@ void Comparer::PredictRepeats() {
 
 // The figures of the report come from the file that everybody else can read too.
 void Comparer::ReadBack() {
-  traces::TraceReader reader(comparison_.trace);
+  std::optional<traces::TraceReader> reader;  // where nothing ran there may be no trace
   for (size_t i = 0; i < comparison_.rows.size(); ++i) {
     const RecordedRun* recorded = measurements_.run(i);
     if (recorded == nullptr || measurements_.complete_rounds(i) == 0) continue;
     MeasuredRow measured;
     measured.run = recorded->run_id();
-    const traces::TraceRun run = reader.ReadRun(measured.run);
+    if (!reader) reader.emplace(comparison_.trace);
+    const traces::TraceRun run = reader->ReadRun(measured.run);
     const PathSums path = PathSumsOf(ProfileRun(traces::ViewOfRun(run)));
     measured.critical_path_ns = std::llround(path.launch_ns + path.transfer_ns);
     measurements_.Describe(i, &measured);

@@ -55,8 +55,9 @@ struct RepeatedRow {
 };
 
 struct ComparisonRow {
-  std::string graph;  // file name
-  std::string strategy;
+  std::string graph;     // file name
+  std::string asked;     // for what Place takes
+  std::string strategy;  // what tables call it
   WireFormat wire = WireFormat::kFloat32;
   PlacedGraph placed;
   std::optional<Schedule> schedule;

@@ -16,15 +16,15 @@ namespace lanescope::study {
 struct PlacementSearchRequest {
   std::vector<std::string> starts;  // strategies; empty: all that have names
   PlaceOptions place;               // without `order`
-  sims::SearchOptions options;      // `enough_ns` is the lower bound
+  sims::SearchOptions options;      // `enough_ns` is the lower bound; the budget is that of all
   Notes note;                       // of starts that place nothing
 };
 
 struct FoundPlacements {
   sims::SearchResult result;
-  sims::LowerBound bound;
-  std::string caveat;  // of the best's prediction (CaveatOf); empty: none
-  // How much longer the best takes than the bound, as a fraction of it.
+  std::optional<sims::LowerBound> bound;  // empty: there was no time for it
+  std::string caveat;                     // of the best's prediction (CaveatOf); empty: none
+  // How much longer the best takes than the bound, as a fraction of it. Empty: without a bound.
   std::optional<double> gap() const;
 };
 

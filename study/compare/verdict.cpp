@@ -1,4 +1,5 @@
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -13,7 +14,7 @@ namespace {
 StepRange RangeOf(const ComparisonRow& row) {
   if (row.measured) {
     const double half = row.step_ns() * row.measured->noise;
-    return {row.step_ns(), row.step_ns() - half, row.step_ns() + half};
+    return {row.step_ns(), std::max(0.0, row.step_ns() - half), row.step_ns() + half};
   }
   const sims::Prediction& prediction = row.predicted->prediction;
   return {row.step_ns(), static_cast<double>(prediction.low_ns), static_cast<double>(prediction.high_ns)};
@@ -31,9 +32,45 @@ std::string HiddenClause(const ComparisonRow& row) {
              : fmt::format(" and {} of the copying is hidden by computation", PercentText(hidden, 0));
 }
 
-// How much of the step the copies between devices take, or what goes from task to task instead, and how much
-// of all copying runs beside computation.
-std::string CopyClause(const Machine& machine, const ComparisonRow& row) {
+double BusyOf(const ComparisonRow& row, DeviceId device) {
+  if (row.measured) {
+    const auto busy = row.measured->busy.find(device);
+    return busy == row.measured->busy.end() ? 0 : busy->second;
+  }
+  return row.predicted->prediction.busy.Contains(device) ? row.predicted->prediction.busy[device] : 0;
+}
+
+// The devices that work in `other` alone: "GPU:1 is idle"; empty where there are none.
+std::string IdleClause(const Machine& machine, const ComparisonRow& row, const ComparisonRow& other) {
+  constexpr double kIdle = 0.01, kWorks = 0.05;
+  constexpr size_t kMostNamed = 3;
+  std::vector<std::string> idle;
+  for (const DeviceId device : machine.devices.ids()) {
+    if (device == machine.host()) continue;
+    if (BusyOf(row, device) < kIdle && BusyOf(other, device) >= kWorks)
+      idle.push_back(machine.device(device).local_name());
+  }
+  if (idle.empty()) return "";
+  if (idle.size() > kMostNamed) return fmt::format("{} devices are idle", idle.size());
+  return fmt::format("{} {} idle", fmt::join(idle, ", "), idle.size() == 1 ? "is" : "are");
+}
+
+// Of a row that copies nothing and leaves no device idle: what works longest in it.
+std::string BusiestClause(const Machine& machine, const ComparisonRow& row) {
+  DeviceId busiest;
+  for (const DeviceId device : machine.devices.ids()) {
+    if (!busiest.exists() || BusyOf(row, device) > BusyOf(row, busiest)) busiest = device;
+  }
+  if (!busiest.exists() || BusyOf(row, busiest) <= 0) return "its commands take longer";
+  return fmt::format("{} computes for {} of its step", machine.device(busiest).local_name(),
+                     PercentText(BusyOf(row, busiest), 0));
+}
+
+// Why `row` is slower than `other`: how much of the step the copies between devices take, or what goes from
+// task to task instead, and how much of all copying runs beside computation; where that is little, the
+// devices that it leaves idle.
+std::string ReasonClause(const Machine& machine, const ComparisonRow& row, const ComparisonRow& other) {
+  constexpr double kNotable = 0.1;  // of the step
   int64_t count = 0, ns = 0;
   const auto device_to_device = static_cast<size_t>(CopyClass::kDeviceToDevice);
   if (row.measured) {
@@ -50,7 +87,9 @@ std::string CopyClause(const Machine& machine, const ComparisonRow& row) {
     return fmt::format("its {} messages between tasks carry {}{}", messages.messages,
                        FormatBytes(messages.bytes), HiddenClause(row));
   }
-  if (count == 0) return "it makes no copies between devices";
+  const std::string idle = IdleClause(machine, row, other);
+  if (!idle.empty() && static_cast<double>(ns) < kNotable * row.step_ns()) return idle;
+  if (count == 0) return BusiestClause(machine, row);
   return fmt::format("its {} device-to-device copies take {} of the step{}", count,
                      PercentText(static_cast<double>(ns) / row.step_ns(), 0), HiddenClause(row));
 }
@@ -125,7 +164,7 @@ std::string Verdict(const Comparison& comparison) {
     if (comparison.rows[i].step_ns() < comparison.rows[static_cast<size_t>(rival)].step_ns()) rival = number;
   }
   return fmt::format("{} loses {} against {}: {}{}.", slow.label(), PercentText(loss, 0), fast.label(),
-                     CopyClause(comparison.machine, slow), CrossingClause(comparison, rival, best));
+                     ReasonClause(comparison.machine, slow, fast), CrossingClause(comparison, rival, best));
 }
 
 }  // namespace lanescope::study

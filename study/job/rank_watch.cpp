@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <list>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,7 +25,7 @@ class RankWatch::Impl {
        std::function<void(int rank)> silent)
       : transport_(*transport), limit_ns_(limit_ns), silent_(std::move(silent)) {
     for (const int rank : peers) peers_.push_back({rank});
-    thread_ = StartThread("the watch over other ranks", [this] { Run(); });
+    thread_ = Thread("the watch over other ranks", [this] { Run(); });
   }
   ~Impl() {
     {
@@ -34,7 +33,7 @@ class RankWatch::Impl {
       stop_ = true;
     }
     wake_.notify_one();
-    thread_.join();
+    thread_.Wait();
   }
 
  private:
@@ -48,8 +47,8 @@ class RankWatch::Impl {
   void Run() {
     try {
       Watch();
-    } catch (const Error&) {
-      // The main thread meets the same failure.
+    } catch (...) {
+      // The main thread meets the same failure. What was begun is taken back all the same.
     }
     for (Peer& peer : peers_) {
       if (peer.sent != 0) transport_.Cancel(peer.sent);
@@ -97,7 +96,7 @@ class RankWatch::Impl {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 RankWatch::RankWatch(exec::Transport* transport, const std::vector<int>& peers, int64_t limit_ns,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <set>
@@ -185,11 +186,30 @@ std::string ClockName() {
   return boot + " " + space.data();
 }
 
+namespace {
+
+// A name in place of a file is taken for that of a known machine.
+Machine ReadMachineFile(const std::string& path) {
+  std::error_code ignored;
+  if (path.find_first_of("./") != std::string::npos || std::filesystem::exists(path, ignored))
+    return ReadMachine(path);
+  const std::string kinds = ClusterNodeKinds();
+  const bool known = (", " + kinds + ",").find(", " + path + ",") != std::string::npos;
+  const std::string kind = known ? path : kinds.substr(0, kinds.find(','));
+  Throw(
+      Code::kNotFound,
+      "there is no machine file '{}'; `lanescope devices --make {}:1 -o {}.json` writes one (kinds of nodes: "
+      "{}), and samples/machines has others",
+      path, kind, kind, kinds);
+}
+
+}  // namespace
+
 Machine LoadMachine(const MachineChoice& choice, const Notes& note, exec::Transport* ranks) {
   const bool reads_file = !choice.file.empty() && choice.file != MachineChoice::kPhysical;
   if (reads_file) {
     RequireNoMemoryOptions(choice);
-    const Machine machine = Chosen(ReadMachine(choice.file), choice);
+    const Machine machine = Chosen(ReadMachineFile(choice.file), choice);
     return choice.cluster.empty() ? machine : MachineOfTasks(machine, ParseClusterTasks(choice.cluster));
   }
   if (!choice.cluster.empty())

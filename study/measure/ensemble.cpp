@@ -7,7 +7,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -253,11 +252,11 @@ class EnsembleRun {
 
   // The first network's is this thread. Where the system has no more threads, those that run end.
   void RunThreads(const std::function<void(size_t)>& work, Start* start) {
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
     try {
       for (size_t i = 1; i < own_.size(); ++i)
-        threads.push_back(StartThread("a network of an ensemble", [&work, r = own_[i]] { work(r); }));
-    } catch (const Error&) {
+        threads.emplace_back("a network of an ensemble", [&work, r = own_[i]] { work(r); });
+    } catch (...) {
       {
         const std::lock_guard lock(mutex_);
         failed_ = std::current_exception();
@@ -265,7 +264,7 @@ class EnsembleRun {
       for (size_t i = threads.size(); i < own_.size(); ++i) start->GiveUp();
     }
     if (threads.size() + 1 == own_.size()) work(own_.front());
-    for (std::thread& thread : threads) thread.join();
+    JoinAll(threads);
   }
 
   // Clocks are measured, and rows sent, when no process' networks run any more.

@@ -15,6 +15,7 @@
 #include "study/measure/job_capture.h"
 #include "study/measure/oversubscription.h"
 #include "study/measure/undisturbed.h"
+#include "study/workload/filled_queues.h"
 
 namespace lanescope::study {
 namespace {
@@ -91,9 +92,18 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   Initialize();
   if (options_.cancellation != nullptr) options_.cancellation->Check();
   step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
+  const bool others_fill = IsServed() && !options_.servers->OtherClients().empty();
+  if (!others_fill)
+    RequireFilledQueues(*placed_.workload, *step_->schedule,
+                        IsServed() ? QueueFillers::kGraph : QueueFillers::kRun);
   if (writer_ != nullptr) BeginTrace();
-  BeginCapture();
-  recorder_.reset(new Recorder(this));  // of a private base
+  try {
+    BeginCapture();
+    recorder_.reset(new Recorder(this));  // of a private base
+  } catch (const Error& error) {
+    if (writer_ != nullptr) writer_->EndRun(run_id_, {.error = error.what()});
+    throw;
+  }
 }
 
 void RecordedRun::BeginTrace() {

@@ -2,7 +2,6 @@
 // for.
 #include <atomic>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "core/base/error.h"
@@ -59,7 +58,7 @@ void RecordedRun::AwaitOtherClients() {
   }
   session_->SetRecording(false);
   std::atomic<bool> all_done{false};
-  std::thread goes_on = StartThread("steps for other processes", [&] {
+  Thread goes_on("steps for other processes", [&] {
     try {
       for (; !all_done.load(); ++next_step_) RunStep();
     } catch (const Error&) {  // it is ended, or nobody can go on
@@ -68,7 +67,7 @@ void RecordedRun::AwaitOtherClients() {
   const auto end = [&] {
     all_done.store(true);
     session_->Close();  // no other step follows
-    goes_on.join();
+    goes_on.Wait();
   };
   try {
     AwaitAllDone();
@@ -77,6 +76,7 @@ void RecordedRun::AwaitOtherClients() {
     throw;
   }
   end();
+  goes_on.Join();
 }
 
 void RecordedRun::AwaitAllDone() {

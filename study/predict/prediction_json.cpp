@@ -2,29 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/base/units.h"
-#include "core/schedule/cost.h"
 #include "sims/effects/effect.h"
 
 namespace lanescope::study {
 namespace {
 
 using nlohmann::json;
-
-constexpr double kNotable = 0.1;  // share of the commands' time
-
-// "GPU:0, GPU:1": devices without an arithmetic rate or a bandwidth.
-std::string DevicesWithoutRates(const Machine& machine) {
-  std::string names;
-  for (const DeviceSpec& device : machine.devices) {
-    if (!device.peak_flops.empty() && device.memory_bandwidth > 0) continue;
-    names += (names.empty() ? "" : ", ") + device.local_name();
-  }
-  return names;
-}
 
 }  // namespace
 
@@ -53,9 +42,8 @@ json PredictionJson(const Machine& machine, const sims::Prediction& prediction) 
     peak[machine.device(d).local_name()] = prediction.peak_bytes[d];
   }
   const sims::CriticalPath& path = prediction.critical_path;
-  const std::string caveat = CaveatOf(prediction, machine);
   json result = {
-      {"caveat", caveat.empty() ? json(nullptr) : json(caveat)},
+      {"caveat", prediction.caveat.empty() ? json(nullptr) : json(prediction.caveat)},
       {"step_ns", {{"value", prediction.step_ns}, {"low", prediction.low_ns}, {"high", prediction.high_ns}}},
       {"busy", busy},
       {"peak_bytes", peak},
@@ -127,28 +115,25 @@ json SweepJson(const sims::Sweep& sweep) {
   return {{"bandwidth", sweep.bandwidth}, {"curves", curves}, {"crossings", crossings}};
 }
 
-std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine) {
-  const double unknown = prediction.share(CostBasis::kNothing);
-  const double assumed = prediction.share(CostBasis::kAssumed);
-  const double measured = prediction.share(CostBasis::kMeasured) + prediction.share(CostBasis::kFitted);
-  const double outside = 1 - measured - unknown - assumed;
-  if (assumed >= kNotable) {
-    const std::string devices = DevicesWithoutRates(machine);
-    return fmt::format(
-        "nothing to go by for {} of the commands' time: the machine file gives no rates{}{}; 10 GFLOP/s and "
-        "10 GB/s are assumed",
-        PercentText(assumed, 0), devices.empty() ? "" : " for ", devices);
+std::string WideIntervalOf(const sims::Prediction& prediction) {
+  constexpr double kWide = 4, kNotable = 0.1;
+  const auto low = static_cast<double>(std::max<int64_t>(prediction.low_ns, 1));
+  const double factor = static_cast<double>(prediction.high_ns) / low;
+  if (factor < kWide) return "";
+  // By how little is known of them: what is least known makes most of the width.
+  const std::pair<CostBasis, const char*> reasons[] = {
+      {CostBasis::kNothing, "commands whose work nobody knows"},
+      {CostBasis::kAssumed, "rates that nobody gave"},
+      {CostBasis::kExtrapolated, "ops or sizes that no measurement is near"},
+      {CostBasis::kRates, "a machine file's rates"}};
+  for (const auto& [basis, reason] : reasons) {
+    if (prediction.share(basis) >= kNotable) {
+      return fmt::format("the interval spans a factor of {:.0f}: {} of the commands' time goes by {}", factor,
+                         PercentText(prediction.share(basis), 0), reason);
+    }
   }
-  if (unknown >= kNotable) {
-    return fmt::format(
-        "nothing to go by for {} of the commands' time: {} unknown work", PercentText(unknown, 0),
-        prediction.unknown_commands == 1 ? "1 command has"
-                                         : fmt::format("{} commands have", prediction.unknown_commands));
-  }
-  const bool calibrated = prediction.share(CostBasis::kExtrapolated) > 0 || measured > 0;
-  if (calibrated && outside >= kNotable)
-    return fmt::format("outside what was calibrated for {} of the commands' time", PercentText(outside, 0));
-  return "";
+  return fmt::format("the interval spans a factor of {:.0f}: steps varied as much where they were measured",
+                     factor);
 }
 
 }  // namespace lanescope::study

@@ -31,9 +31,7 @@ nlohmann::json AblationJson(const std::vector<int64_t>& without_ns);
 // {"bandwidth": [..], "curves": [..], "crossings": [..]}: bandwidths in bytes per second, times in ns.
 nlohmann::json SweepJson(const sims::Sweep& sweep);
 
-// Why the figure is not to be relied on, for the first line of an output: it lies outside what was
-// calibrated, or there is nothing to go by. Empty where it rests on measurements, or, without a cost file, on
-// the rates of a machine file.
-std::string CaveatOf(const sims::Prediction& prediction, const Machine& machine);
+// Why the interval is wide, where it spans a factor of four and more; else empty.
+std::string WideIntervalOf(const sims::Prediction& prediction);
 
 }  // namespace lanescope::study

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/machine/device_name.h"
+#include "core/place/kernel_table.h"
 
 namespace lanescope::study {
 namespace {
@@ -22,6 +23,18 @@ std::string NameOf(const std::string& device) {
   }
   if (ParseLocalDeviceName(device, &parsed)) return parsed.LocalName();
   Throw(Code::kInvalidArgument, "'{}' is the name of no device", device);
+}
+
+// "GPU" of "GPU:1" or "/job:worker/replica:0/task:0/device:GPU:1", as NameOf gives them.
+std::string TypeOf(const std::string& name) {
+  const size_t number = name.rfind(':');
+  const size_t before = name.find_last_of(":/", number - 1);
+  return name.substr(before + 1, number - before - 1);
+}
+
+std::string HostBeside(const std::string& name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string::npos ? "CPU:0" : name.substr(0, slash) + "/device:CPU:0";
 }
 
 // What to make of a parameter's further names: nothing, for who cares where bytes lie, or one more parameter.
@@ -179,6 +192,20 @@ std::vector<std::string> FsdpWraps(const ModuleTree& modules, const DeviceOfNode
   std::vector<std::string> wraps;
   AddWraps(modules, PlacedModules(modules, device, Tied::kLeftOut), modules.root(), &wraps);
   return wraps;
+}
+
+std::map<std::string, std::string> WithNodesOfHosts(const Graph& graph,
+                                                    std::map<std::string, std::string> devices) {
+  const KernelTable& kernels = KernelTable::Global();
+  for (auto& [name, device] : devices) {
+    const NodeId id = graph.FindNode(name);
+    if (!id.exists()) continue;
+    const Node& node = graph.node(id);
+    const std::string spelt = NameOf(device);
+    if (kernels.Find(node, TypeOf(spelt)) == nullptr && kernels.Find(node, "CPU") != nullptr)
+      device = HostBeside(spelt);
+  }
+  return devices;
 }
 
 std::vector<std::string> ModuleFormats() { return {"device-map", "split-points", "fsdp"}; }

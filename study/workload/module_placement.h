@@ -3,11 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/graph/graph.h"
 #include "study/workload/module_tree.h"
 #include "study/workload/placing.h"
 
@@ -35,6 +37,10 @@ std::vector<std::string> SplitPoints(const ModuleTree& modules, const DeviceOfNo
 
 // Blocks that repeat, the outermost of each kind; those that lie on several devices give way to their parts.
 std::vector<std::string> FsdpWraps(const ModuleTree& modules, const DeviceOfNode& device);
+
+// By node its device: nodes that have a kernel on hosts and none on their device go to the host beside that.
+std::map<std::string, std::string> WithNodesOfHosts(const Graph& graph,
+                                                    std::map<std::string, std::string> devices);
 
 // "device-map", "split-points", "fsdp".
 std::vector<std::string> ModuleFormats();

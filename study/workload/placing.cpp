@@ -36,7 +36,7 @@ PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, c
   std::vector<NodeId> order;
   if (options.order != nullptr) placer.log = [&](NodeId node, DeviceId) { order.push_back(node); };
   const StrategyInput input{workload.graph(), workload.info(), machine, costs, placer, &workload.request()};
-  PlacedGraph placed{&workload, strategy, {}};
+  PlacedGraph placed{&workload, StrategyLabel(strategy), {}};
   if (strategy.starts_with(kProgramPrefix)) {
     const auto program = std::string_view(strategy).substr(kProgramPrefix.size());
     placed.placement = PlaceByProgram(program, workload, machine, costs, PlaceAnnotated(input),

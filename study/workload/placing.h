@@ -37,7 +37,7 @@ struct PlacedGraph {
 // with NCCL, and where `all_reduce` is "nccl" on all GPUs that are not virtual. "": as fits the machine.
 bool TakesJointLaunches(const Machine& machine, const std::string& all_reduce);
 
-// `strategy` is a name, @placement.json or exec:PROGRAM. Where it puts joint launches so that they cannot
+// `strategy` is as of PlaceByStrategy, or exec:PROGRAM. Where it puts joint launches so that they cannot
 // run, they become copies, in a workload that is written for it. Throws what PlaceByStrategy,
 // GraphStrategy::rewrite and PlaceByProgram throw.
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,

@@ -18,15 +18,19 @@ bool MakesQueue(const Node& node) {
   return op == "FIFOQueue" || op == "PaddingFIFOQueue" || op == "RandomShuffleQueue";
 }
 
-NodeId QueueUsedBy(const Graph& graph, const Node& node) {
-  const Node* user = &node;
-  for (size_t hops = 0; hops <= graph.num_nodes() && !user->inputs.empty(); ++hops) {
-    const NodeId source = user->inputs.front().node;
-    user = &graph.node(source);
-    if (MakesQueue(*user)) return source;
-    if (user->op != "Identity" && user->op != "RefIdentity" && user->op != "Enter") break;
+NodeId QueueOfHandle(const Graph& graph, Endpoint input) {
+  for (size_t hops = 0; hops <= graph.num_nodes(); ++hops) {
+    const Node& node = graph.node(input.node);
+    if (MakesQueue(node)) return input.node;
+    const bool passes_on = node.op == "Identity" || node.op == "RefIdentity" || node.op == "Enter";
+    if (!passes_on || node.inputs.empty()) break;
+    input = node.inputs.front();
   }
   return {};
+}
+
+NodeId QueueUsedBy(const Graph& graph, const Node& node) {
+  return node.inputs.empty() ? NodeId() : QueueOfHandle(graph, node.inputs.front());
 }
 
 std::string QueueName(const Node& queue) {
@@ -55,5 +59,9 @@ bool TakesMany(const Node& node) {
 }
 bool PutsOne(const Node& node) { return WithoutVersion(node.op) == "QueueEnqueue"; }
 bool PutsMany(const Node& node) { return WithoutVersion(node.op) == "QueueEnqueueMany"; }
+bool LooksOnly(const Node& node) {
+  const std::string_view op = WithoutVersion(node.op);
+  return op == "QueueSize" || op == "QueueIsClosed";
+}
 
 }  // namespace lanescope::study

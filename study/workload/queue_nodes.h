@@ -9,7 +9,9 @@ namespace lanescope::study {
 
 // Whether the node makes a queue of tensors.
 bool MakesQueue(const Node& node);
-// The node that makes the queue that `node` uses, through its first input; none where it uses no queue.
+// The node that makes the queue whose handle `input` is; none where it is no such handle.
+NodeId QueueOfHandle(const Graph& graph, Endpoint input);
+// That of the node's first input.
 NodeId QueueUsedBy(const Graph& graph, const Node& node);
 // Its shared name, else the node's.
 std::string QueueName(const Node& queue);
@@ -22,5 +24,6 @@ bool TakesOne(const Node& node);   // QueueDequeue
 bool TakesMany(const Node& node);  // QueueDequeueMany, QueueDequeueUpTo: input 1 says how many
 bool PutsOne(const Node& node);
 bool PutsMany(const Node& node);
+bool LooksOnly(const Node& node);  // QueueSize, QueueIsClosed
 
 }  // namespace lanescope::study

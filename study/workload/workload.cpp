@@ -1,5 +1,6 @@
 #include "study/workload/workload.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,7 +24,29 @@ std::string_view WithoutFirstOutput(std::string_view name) {
   return name.ends_with(":0") ? name.substr(0, name.size() - 2) : name;
 }
 
+std::vector<std::string> GraphTensorsOf(const RunSpec& spec, const std::vector<std::string>& names) {
+  std::vector<std::string> tensors;
+  for (const std::string& name : names) tensors.push_back(GraphTensorOf(spec, name));
+  return tensors;
+}
+
+// A run configuration that users wrote, in the graph's names. Once: a name of one may be an alias of another.
+void ResolveAliases(RunSpec* spec) {
+  std::map<std::string, FeedSpec> feeds;
+  for (auto& [name, feed] : spec->feeds) {
+    if (!feed.of.empty()) feed.of = GraphTensorOf(*spec, feed.of);
+    feeds[GraphTensorOf(*spec, name)] = std::move(feed);
+  }
+  spec->feeds = std::move(feeds);
+  std::map<std::string, int> axes;
+  for (const auto& [name, axis] : spec->batch_axis) axes[GraphTensorOf(*spec, name)] = axis;
+  spec->batch_axis = std::move(axes);
+  for (auto* names : {&spec->fetches, &spec->targets}) *names = GraphTensorsOf(*spec, *names);
+  spec->loss = GraphTensorOf(*spec, spec->loss);
+}
+
 void ReplaceFeed(std::string name, Tensor values, RunSpec* spec) {
+  name = GraphTensorOf(*spec, name);
   for (const auto& [configured, old] : spec->feeds) {
     if (WithoutFirstOutput(configured) == WithoutFirstOutput(name)) name = configured;
   }
@@ -65,6 +88,41 @@ void CheckQueueRunner(const Graph& graph, const QueueRunnerSpec& runner) {
   }
 }
 
+void TellAssumed(const WorkloadOptions& options, const std::string& assumed) {
+  Tell(options.note, "note: " + assumed + "; a run configuration or a feed says it better");
+}
+
+// The names of the feeds that are not of the run configuration.
+std::vector<std::string> GivenFeeds(const WorkloadOptions& options) {
+  std::vector<std::string> names;
+  for (const std::string& feed : options.feeds) names.push_back(feed.substr(0, feed.find('=')));
+  for (const auto& [name, values] : options.values) names.push_back(name);
+  return names;
+}
+
+bool IsGiven(const WorkloadOptions& options, const RunSpec& spec, const std::string& tensor) {
+  return std::ranges::any_of(GivenFeeds(options), [&](const std::string& name) {
+    return WithoutFirstOutput(GraphTensorOf(spec, name)) == WithoutFirstOutput(tensor);
+  });
+}
+
+// What nothing of the step reads would be fed in vain, and the step computed from numbers that are made.
+void CheckFeedsAreNeeded(const Graph& graph, const RunSpec& spec, const CompileRequest& request,
+                         const WorkloadOptions& options) {
+  const std::vector<std::string> given = GivenFeeds(options);
+  if (given.empty()) return;
+  const IdVector<NodeId, char> needed = NodesOfStep(graph, spec, request);
+  std::string taken;
+  for (const auto& [endpoint, info] : request.feeds)
+    if (needed[endpoint.node])
+      taken += (taken.empty() ? "'" : ", '") + TitleOf(spec, graph.TensorName(endpoint)) + "'";
+  for (const std::string& name : given) {
+    if (needed[graph.FindEndpoint(GraphTensorOf(spec, name)).node]) continue;
+    Throw(Code::kInvalidArgument, "the step does not need '{}', which is fed; {}", name,
+          taken.empty() ? "it needs no feed" : "it is fed " + taken);
+  }
+}
+
 // Fills a step that asks for nothing, or refuses it.
 void Configure(const Graph& graph, const std::string& title, const WorkloadOptions& options, RunSpec* spec) {
   if (!spec->fetches.empty() || !spec->targets.empty()) return;
@@ -73,9 +131,7 @@ void Configure(const Graph& graph, const std::string& title, const WorkloadOptio
           "'{}' has no run configuration beside it that names fetches or targets; use --fetch or --target",
           title);
   }
-  for (const std::string& assumed : ConfigureWholeGraph(graph, spec)) {
-    Tell(options.note, "note: " + assumed + "; a run configuration or a feed says it better");
-  }
+  for (const std::string& assumed : ConfigureWholeGraph(graph, spec)) TellAssumed(options, assumed);
 }
 
 }  // namespace
@@ -83,31 +139,49 @@ void Configure(const Graph& graph, const std::string& title, const WorkloadOptio
 Workload::Workload(const std::string& path, const WorkloadOptions& options)
     : path_(path), name_(std::filesystem::path(path).filename().string()), spec_(ReadRunSpecBeside(path)) {
   if (IsSavedModel(path)) {
-    SavedModel model = ReadSavedModel(path);
-    graph_ = std::move(model.graph);
-    if (spec_.init.empty()) spec_.init = std::move(model.spec.init);
-    if (spec_.queue_runners.empty()) spec_.queue_runners = std::move(model.spec.queue_runners);
-    if (spec_.feeds.empty()) spec_.feeds = std::move(model.spec.feeds);
-    if (spec_.fetches.empty() && spec_.targets.empty()) spec_.fetches = std::move(model.spec.fetches);
+    TakeSavedModel(path, options);
   } else if (IsOnnxModel(path)) {
     TakeOnnxModel(path, options);
   } else {
     graph_ = ReadGraph(path);
   }
   Prepare(path, options);
+  // Of an input of an ONNX model the shape alone may count.
+  if (!IsOnnxModel(path)) CheckFeedsAreNeeded(graph_, spec_, request_, options);
+}
+
+void Workload::TakeSavedModel(const std::string& path, const WorkloadOptions& options) {
+  SavedModel model = ReadSavedModel(path);
+  graph_ = std::move(model.graph);
+  spec_.aliases = std::move(model.spec.aliases);
+  ResolveAliases(&spec_);
+  if (spec_.init.empty()) spec_.init = std::move(model.spec.init);
+  if (spec_.queue_runners.empty()) spec_.queue_runners = std::move(model.spec.queue_runners);
+  const bool own_feeds = spec_.feeds.empty();
+  if (own_feeds) spec_.feeds = std::move(model.spec.feeds);
+  if (spec_.fetches.empty() && spec_.targets.empty()) spec_.fetches = std::move(model.spec.fetches);
+  for (const auto& [tensor, note] : model.notes)
+    if (own_feeds && !IsGiven(options, spec_, tensor)) TellAssumed(options, note);
 }
 
 // The shapes of feeds fill what the model leaves open.
 void Workload::TakeOnnxModel(const std::string& path, const WorkloadOptions& options) {
-  for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
+  RunSpec given = spec_;
+  for (const std::string& feed : options.feeds) ReplaceFeed(feed, &given);
+  for (const auto& [name, values] : options.values) ReplaceFeed(name, values, &given);
   std::map<std::string, Shape> shapes;
-  for (const auto& [name, feed] : spec_.feeds)
+  for (const auto& [name, feed] : given.feeds) shapes.emplace(name, feed.shape);
+  for (const auto& [name, feed] : given.feeds)
     shapes.emplace(std::string(WithoutFirstOutput(name)), feed.shape);
   OnnxModel model = ReadOnnxModel(path, shapes);
   graph_ = std::move(model.graph);
+  spec_.aliases = std::move(model.spec.aliases);
+  spec_.titles = std::move(model.spec.titles);
+  ResolveAliases(&spec_);
   for (auto& [name, feed] : model.spec.feeds)
-    if (!shapes.contains(name)) spec_.feeds.emplace(name, std::move(feed));
+    if (!spec_.feeds.contains(name + ":0")) spec_.feeds.emplace(name, std::move(feed));
   if (spec_.fetches.empty() && spec_.targets.empty()) spec_.fetches = std::move(model.spec.fetches);
+  for (const std::string& note : model.notes) TellAssumed(options, note);
 }
 
 Workload::Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOptions& options)
@@ -150,8 +224,8 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   for (const auto& [name, values] : options.values) ReplaceFeed(name, values, &spec_);
   CheckPolynomials(spec_);
   for (const auto& [loop, times] : options.trips) spec_.trips[loop] = times;
-  if (!options.fetches.empty()) spec_.fetches = options.fetches;
-  if (!options.targets.empty()) spec_.targets = options.targets;
+  if (!options.fetches.empty()) spec_.fetches = GraphTensorsOf(spec_, options.fetches);
+  if (!options.targets.empty()) spec_.targets = GraphTensorsOf(spec_, options.targets);
   Inline(options);
   for (const std::string& change : options.queues) ApplyQueueChange(change, &graph_, &spec_);
   Configure(graph_, title, options, &spec_);

@@ -67,6 +67,7 @@ class Workload {
   std::vector<TensorInfo> InputInfos(NodeId node) const;
 
  private:
+  void TakeSavedModel(const std::string& path, const WorkloadOptions& options);
   void TakeOnnxModel(const std::string& path, const WorkloadOptions& options);
   // `title`: how messages call it.
   void Inline(const WorkloadOptions& options);

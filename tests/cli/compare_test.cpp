@@ -55,11 +55,44 @@ TEST(Compare, AblationHasEveryEffect) {
 
 // Law: every row says what its prediction goes by, whether or not it is measured.
 TEST(Compare, PredictionsAloneSayWhatTheyGoBy) {
-  const Outcome outcome = Lanescope({"compare", Sample("polynomial") + ":single,alternating", "--no-run"});
+  const Outcome outcome =
+      Lanescope({"compare", Sample("polynomial") + ":single,alternating", "--no-run", "--details"});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.output, HasSubstr("uncalibrated"));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("polynomial alternating +100\\.0%"));
   EXPECT_THAT(outcome.output, testing::Not(HasSubstr("Disturbed")));
+}
+
+// The verdict is the first line, one table follows, and --details has the others.
+TEST(Compare, BeginsWithTheVerdictAndOneTable) {
+  const std::vector<std::string> words = {"compare", Sample("deepconn_single") + ":single,alternating",
+                                          "--no-run", "--machine", SampleMachine("k80x2")};
+  const std::string verdict =
+      LanescopeJson({"compare", Sample("deepconn_single") + ":single,alternating", "--no-run", "--machine",
+                     SampleMachine("k80x2"), "--json"})["verdict"];
+  const std::string brief = Lanescope(words).output;
+  EXPECT_THAT(brief, testing::StartsWith(verdict + "\n\nOn 2 x Tesla K80"));
+  std::vector<std::string> with_details = words;
+  with_details.push_back("--details");
+  const std::string whole = Lanescope(with_details).output;
+  EXPECT_THAT(whole, testing::StartsWith(verdict + "\n"));
+  EXPECT_THAT(brief, HasSubstr("lower bound"));
+  for (const char* title : {"Time of commands", "Copies in a step", "Busy; peak memory"}) {
+    EXPECT_THAT(brief, testing::Not(HasSubstr(title)));
+    EXPECT_THAT(whole, HasSubstr(title));
+  }
+}
+
+// An op whose work nobody knows may take ten times as long, or a tenth.
+TEST(Compare, AWideIntervalSaysWhy) {
+  const Folder folder;
+  const std::string graph = folder.Write("odd.pbtxt", "node { name: 'a' op: 'Odd' }");
+  const Outcome outcome =
+      Lanescope({"compare", graph, "--no-run", "--machine", SampleMachine("k80x2"), "--target", "a"});
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output,
+              testing::ContainsRegex("odd annotated: the interval spans a factor of [0-9]+: 100% of "
+                                     "the commands' time goes by commands whose work nobody knows"));
 }
 
 TEST(Compare, JsonHasTheKeysOfTheContract) {

@@ -1,7 +1,8 @@
-// Every allocation, write, sync, open and thread start of a run and of an import fails once, and the program
-// is killed at every change of a file. Law: it ends, says in one line what went wrong, and leaves nothing
-// half-written under a final name; earlier runs of a trace stay. The test command takes a sample of the many
-// allocations; with LANESCOPE_FAULTS=all in the environment nothing is left out.
+// Every allocation, write, sync, open and thread start of a run and of an import fails once, every allocation
+// and thread start of a search too, and the program is killed at every change of a file. Law: it ends, says
+// in one line what went wrong, and leaves nothing half-written under a final name; earlier runs of a trace
+// stay. The test command takes a sample of the many allocations; with LANESCOPE_FAULTS=all in the environment
+// nothing is left out.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -131,6 +132,23 @@ class Import : public Scenario {
   std::string whole_;
 };
 
+// The fastest placement is searched by two threads, and written.
+class PlacementSearch : public Scenario {
+ public:
+  std::vector<std::string> Arguments() const override {
+    return {"search",    Sample("two_towers_matmul"),
+            "--machine", SampleMachine("two-virtual-gpus"),
+            "--rounds",  "1",
+            "--threads", "2",
+            "-o",        File("best.json")};
+  }
+  void Prepare() const override { Clear(); }
+  std::string Inspect(const Outcome& outcome) const override {
+    if (const std::string name = Foreign({"best.json"}); !name.empty()) return "it left " + name;
+    return outcome.status != 0 || std::filesystem::exists(File("best.json")) ? "" : "there is no placement";
+  }
+};
+
 // Libraries give up where no memory at all is left (protobuf aborts): then only the files count.
 bool MayCrash(const Fault& fault) { return fault.kind == "alloc" && fault.action == FaultAction::kFrom; }
 
@@ -200,6 +218,13 @@ TEST_F(Faults, AllAllocationsOfARunFromOneOn) {
   ExpectWellFor(AppendedRun(), "alloc", FaultAction::kFrom, kSampledLateAllocations);
 }
 TEST_F(Faults, KillsOfARun) { ExpectNothingLostByKills(AppendedRun()); }
+
+TEST_F(Faults, ThreadsOfASearch) {
+  ExpectWellFor(PlacementSearch(), "thread", FaultAction::kOnce, kEveryOperation);
+}
+TEST_F(Faults, AllocationsOfASearch) {
+  ExpectWellFor(PlacementSearch(), "alloc", FaultAction::kOnce, kSampledAllocations);
+}
 
 TEST_F(Faults, OpensOfAnImport) { ExpectWellFor(Import(), "open", FaultAction::kOnce, kEveryOperation); }
 TEST_F(Faults, SyncsOfAnImport) { ExpectWellFor(Import(), "sync", FaultAction::kOnce, kEveryOperation); }

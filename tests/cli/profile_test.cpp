@@ -86,8 +86,14 @@ TEST(ProfileTest, RunsOfVirtualDevicesTakeEveryProfile) {
         LanescopeJson({"query", trace, "SELECT COUNT(*) FROM CUPTI_ACTIVITY_KIND_KERNEL", "--json"})["rows"];
     EXPECT_GT(rows[0][0], 0) << profile;
   }
-  ExpectError(Lanescope({"run", Sample("polynomial"), "--profile", "kernels"}), 1, "InvalidArgument",
-              "--trace");
+}
+
+// Without a trace there is nowhere to put what is captured: the run is one like any other.
+TEST(ProfileTest, WithoutATraceARunPrintsWhatItPrints) {
+  const Outcome outcome = Lanescope({"run", Sample("polynomial"), "--steps", "2", "--profile", "kernels"});
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("polynomial.pbtxt placed by annotated: 2 steps"));
+  EXPECT_THAT(outcome.errors, HasSubstr("nothing is captured without --trace"));
 }
 
 }  // namespace

@@ -78,6 +78,36 @@ TEST(Usage, HelpEndsWithAnExampleThatParses) {
   }
 }
 
+TEST(Usage, WithoutACommandAllAreListed) {
+  const Outcome outcome = Lanescope({});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.output, "");
+  for (const std::string& command : kCommands) EXPECT_THAT(outcome.errors, HasSubstr("\n  " + command + " "));
+}
+
+TEST(Usage, AMistypedCommandGetsTheLikelyOne) {
+  ExpectError(Lanescope({"compar"}), 2, "InvalidArgument", "no subcommand 'compar'; did you mean 'compare'?");
+  ExpectError(Lanescope({"serach"}), 2, "InvalidArgument", "did you mean 'search'?");
+  EXPECT_THAT(Lanescope({"xyzzy"}).errors, testing::Not(HasSubstr("did you mean")));
+}
+
+TEST(Usage, HelpSaysWhichGraphsAreTaken) {
+  for (const std::string command : {"place", "run", "simulate", "search", "compare"}) {
+    const std::string help = Lanescope({command, "--help"}).output;
+    for (const char* kind : {"GraphDef", ".pbtxt", "SavedModel", "ONNX"})
+      EXPECT_THAT(help, HasSubstr(kind)) << command;
+  }
+}
+
+// The table stands once.
+TEST(Usage, OtherCommandsSayWhereStrategiesAreDescribed) {
+  for (const std::string command : {"run", "simulate", "search", "compare"}) {
+    const std::string help = Lanescope({command, "--help"}).output;
+    EXPECT_THAT(help, HasSubstr("lanescope place --help")) << command;
+    EXPECT_THAT(help, testing::Not(HasSubstr("op by op over the GPUs in turn"))) << command;
+  }
+}
+
 TEST(Usage, StrategiesAreListedInTheHelp) {
   const std::string help = Lanescope({"place", "--help"}).output;
   for (const char* name :
@@ -86,7 +116,6 @@ TEST(Usage, StrategiesAreListedInTheHelp) {
 }
 
 TEST(Usage, WrongUsageIsStatus2) {
-  ExpectError(Lanescope({}), 2, "InvalidArgument", "subcommand");
   ExpectError(Lanescope({"fly"}), 2, "InvalidArgument", "fly");
   for (const std::string& command : kCommands)
     ExpectError(Lanescope({command, "--bogus"}), 2, "InvalidArgument", "lanescope " + command + " --help");
@@ -162,6 +191,8 @@ TEST(Usage, AnUnknownStrategyListsTheOthers) {
     EXPECT_THAT(outcome.errors,
                 HasSubstr("alternating, annotated, greedy, heft, m-etf, m-sct, parameter-server, "
                           "parameter-server-bytes, parameter-server-turn, round-robin, single, tower-split"));
+    for (const char* other : {"data-parallel", "pipeline", "@placement.json", "exec:PROGRAM"})
+      EXPECT_THAT(outcome.errors, HasSubstr(other));
   }
 }
 
@@ -174,6 +205,10 @@ TEST(Usage, WrongMachinesAreRefused) {
                 "memry");
   }
   ExpectError(Lanescope({"devices", "--machine", folder.File("none.json")}), 1, "NotFound", "none.json");
+  // A name that is no file: how such a machine is made.
+  ExpectError(Lanescope({"devices", "--machine", "dgx-h100"}), 1, "NotFound",
+              "`lanescope devices --make dgx-h100:1 -o dgx-h100.json`");
+  ExpectError(Lanescope({"devices", "--machine", "rtx4090"}), 1, "NotFound", "samples/machines");
 }
 
 TEST(Usage, TheReaderOfTheOutputMayGoAway) {

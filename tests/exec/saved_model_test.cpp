@@ -44,7 +44,7 @@ TEST_P(RecordedModels, ComputeWhatTensorFlowComputes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, RecordedModels, testing::Values("module", "version_1"));
+INSTANTIATE_TEST_SUITE_P(, RecordedModels, testing::Values("module", "version_1", "keras"));
 
 }  // namespace
 }  // namespace lanescope::exec::test

@@ -24,10 +24,10 @@ constexpr std::align_val_t kAlignment{256};
 // steps that order streams are taken all the same, so that nobody waits for ever.
 class StreamThread {
  public:
-  StreamThread() : thread_(StartThread("a stream of the tests", [this] { Loop(); })) {}
+  StreamThread() : thread_("a stream of the tests", [this] { Loop(); }) {}
   ~StreamThread() {
     Push({nullptr, false});
-    thread_.join();
+    thread_.Wait();
   }
   void Run(std::function<void()> work) { Push({std::move(work), false}); }
   void Order(std::function<void()> step) { Push({std::move(step), true}); }
@@ -82,7 +82,7 @@ class StreamThread {
   std::deque<Item> items_;
   int64_t issued_ = 0, done_ = 0;
   std::exception_ptr error_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 class ThreadEvent {

@@ -3,11 +3,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <fstream>
+#include <memory>
+#include <new>
+#include <thread>
 
 #include "profiler/batch_codec.h"
 #include "profiler/capture_server.h"
@@ -124,7 +130,7 @@ TEST(CaptureChannelTest, AProcessKilledInTheMiddleIsCountedAndKeepsWhatArrived) 
 
 TEST(CaptureChannelTest, ProcessesBeyondTheLimitAreCounted) {
   CollectingSink sink;
-  CaptureServer server(&sink, 2);
+  CaptureServer server(&sink, {.connections = 2});
   CaptureClient clients[5];
   for (CaptureClient& client : clients) {
     ASSERT_TRUE(client.Connect(server.socket_path()));
@@ -172,6 +178,94 @@ TEST(CaptureChannelTest, ProcessesBeyondTheDescriptorsAreCounted) {
   ASSERT_TRUE(client.Connect(server.socket_path()));
   EXPECT_TRUE(client.Send(FrameKind::kHello, "train.py"));
   EXPECT_EQ(server.Finish().processes, 1);
+}
+
+// The other end of a connection, which sends when and how far it is told.
+class RawSender {
+ public:
+  RawSender(const std::string& path, std::string bytes) : bytes_(std::move(bytes)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    socket_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) bytes_.clear();
+  }
+  ~RawSender() { close(socket_); }
+  // Waits while the server does not read.
+  bool SendUpTo(size_t end) {
+    while (sent_ < std::min(end, bytes_.size())) {
+      const ssize_t sent =
+          send(socket_, bytes_.data() + sent_, std::min(end, bytes_.size()) - sent_, MSG_NOSIGNAL);
+      if (sent <= 0) return false;
+      sent_ += static_cast<size_t>(sent);
+    }
+    return !bytes_.empty();
+  }
+
+ private:
+  std::string bytes_;
+  size_t sent_ = 0;
+  int socket_ = -1;
+};
+
+std::string FrameOf(FrameKind kind, const std::string& payload) {
+  FrameHeader header;
+  header.kind = kind;
+  header.bytes = payload.size();
+  return std::string(reinterpret_cast<const char*>(&header), sizeof(header)) + payload;
+}
+
+// Law: frames that are not whole hold no more than the limit and one frame beside it, and all of them become
+// whole in the end. Twenty connections have begun a frame each before any of them goes on; the frames are
+// seven times as large as the limit together.
+TEST(CaptureChannelTest, IncompleteFramesOfAllConnectionsAreBounded) {
+  constexpr size_t kLimit = size_t{2} << 20, kConnections = 20, kKernels = 5000;
+  CollectingSink sink;
+  CaptureServer server(&sink, {.held_bytes = kLimit});
+  const std::string frame = FrameOf(FrameKind::kBatch, BatchOf(kKernels));
+  ASSERT_GT(frame.size() * kConnections, 4 * kLimit);
+  std::vector<std::unique_ptr<RawSender>> senders;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kConnections; ++i)
+    senders.push_back(std::make_unique<RawSender>(server.socket_path(), frame));
+  std::barrier begun(kConnections);
+  for (const auto& sender : senders) {
+    threads.emplace_back([&, to = sender.get()] {
+      EXPECT_TRUE(to->SendUpTo(frame.size() / kConnections));
+      begun.arrive_and_wait();
+      EXPECT_TRUE(to->SendUpTo(frame.size()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(sink.WaitForBatches(kConnections));
+  const CaptureReport report = server.Finish();
+  EXPECT_EQ(report.device_rows, static_cast<int64_t>(kConnections * kKernels));
+  EXPECT_EQ(report.malformed_frames, 0);
+  EXPECT_LE(report.most_held_bytes, kLimit + 2 * frame.size());
+}
+
+// Law: a server that fails ends its connections at once and takes no more; nobody waits for it.
+TEST(CaptureChannelTest, AServerWithoutMemoryLetsItsProcessesGoOn) {
+  class NoMemory : public traces::ActivitySink {
+    void Consume(traces::ActivityBatch) override { throw std::bad_alloc(); }
+  } sink;
+  std::string folder;
+  {
+    CaptureServer server(&sink);
+    folder = server.socket_path().substr(0, server.socket_path().rfind('/'));
+    CaptureClient client, later;
+    ASSERT_TRUE(client.Connect(server.socket_path()));
+    EXPECT_TRUE(client.Send(FrameKind::kBatch, BatchOf(1)));
+    for (int i = 0; i < 6000 && server.Report().ended_early.empty(); ++i) usleep(10'000);
+    while (client.Send(FrameKind::kBatch, BatchOf(1000))) {
+    }
+    EXPECT_FALSE(later.Connect(server.socket_path()));
+    const CaptureReport report = server.Finish();
+    EXPECT_EQ(report.ended_early, "the host has no memory left for this");
+    EXPECT_EQ(report.unfinished, 1);
+  }
+  struct stat gone {};
+  EXPECT_NE(stat(folder.c_str(), &gone), 0);
 }
 
 // A program may close descriptors that are not its own, and get the same number for a file.

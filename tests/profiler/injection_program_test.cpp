@@ -92,6 +92,16 @@ TEST_F(InjectionProgramTest, AProgramThatIsNotThereIsAnError) {
   }
 }
 
+// Input: no folder for the socket. Law: the run is there, and says why nothing came of it.
+TEST_F(InjectionProgramTest, ACaptureThatCannotBeginKeepsItsReason) {
+  const char* const before = getenv("TMPDIR");
+  const std::string kept = before != nullptr ? before : "";
+  setenv("TMPDIR", "/proc", 1);
+  EXPECT_THROW(Run({"/bin/true"}), Error);
+  before != nullptr ? setenv("TMPDIR", kept.c_str(), 1) : unsetenv("TMPDIR");
+  EXPECT_THAT(Info().error, testing::HasSubstr("cannot make a socket"));
+}
+
 TEST_F(InjectionProgramTest, RangesOfAllKindsAreRecorded) {
   const ProgramCaptureResult result = Run({"ranges", "domains"});
   EXPECT_EQ(result.status, 0);
@@ -139,6 +149,30 @@ TEST_F(InjectionProgramTest, WithoutADriverTheLibraryStaysOutOfTheWay) {
   EXPECT_NE(result.nothing, "");
   EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
   EXPECT_TRUE(Info().complete);
+}
+
+// Law: a program that nothing can be loaded into runs to its end, and one line says why it is not captured.
+TEST_F(InjectionProgramTest, AStaticallyLinkedProgramRunsUnharmedAndTheReasonIsSaid) {
+  options_.words = {LANESCOPE_STATIC_NVTX_PROGRAM};
+  if (options_.words[0].empty()) GTEST_SKIP() << "the system has no static libraries";
+  const ProgramCaptureResult result = Run({"ranges", "domains", "cuda", "fork", "exit7"});
+  EXPECT_EQ(result.status, 7);
+  EXPECT_EQ(result.processes, 0);
+  EXPECT_EQ(result.nothing, "'" + options_.words[0] +
+                                "' is linked statically, so that no capture can be loaded into it; link it "
+                                "dynamically");
+  EXPECT_TRUE(Info().complete);
+}
+
+TEST_F(InjectionProgramTest, ProgramsBesideAStaticallyLinkedOneAreCaptured) {
+  const std::string program = LANESCOPE_STATIC_NVTX_PROGRAM;
+  if (program.empty()) GTEST_SKIP() << "the system has no static libraries";
+  options_.words = {"/bin/sh", "-c",
+                    program + " ranges && " + LANESCOPE_NVTX_PROGRAM + " ranges && " + program + " ranges"};
+  const ProgramCaptureResult result = Run({});
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.processes, 1);
+  EXPECT_EQ(Count("SELECT COUNT(*) FROM NVTX_EVENTS"), 2);
 }
 
 TEST_F(InjectionProgramTest, AKilledProgramLeavesWhatItHandedOver) {

@@ -12,14 +12,20 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 from onnx import numpy_helper  # noqa: E402
 
-DTYPES = (numpy.float32, numpy.float64, numpy.int32, numpy.int64, numpy.uint8, numpy.bool_)
+DTYPES = (numpy.float16, numpy.float32, numpy.float64, numpy.int8, numpy.int16, numpy.int32, numpy.int64, numpy.uint8, numpy.uint16,
+          numpy.bool_)
 # Ops with rules, by the names of ONNX's tests of single nodes.
 OPS = ("abs add and argmax argmin averagepool_2d basic_conv batchnorm bernoulli cast ceil clip concat constant constantofshape "
        "conv_with cos cumsum depthtospace div dropout_default elu equal erf exp expand flatten floor gather gathernd gelu gemm "
        "globalaveragepool globalmaxpool greater hardsigmoid hardswish identity isnan layer_normalization leakyrelu less log "
        "logsoftmax matmul max maxpool_2d mean min mul neg not onehot or pow prelu reciprocal reduce relu reshape round "
        "shape sigmoid sign sin size slice softmax softplus softsign split sqrt squeeze sub sum tan tanh tile transpose "
-       "tril triu unsqueeze where xor").split()
+       "tril triu unsqueeze where xor acosh ai_onnx_ml asinh atanh attention averagepool bitwise celu convtranspose "
+       "dequantizelinear dynamicquantizelinear gather_elements group_normalization gru if instancenorm loop lpnormalization lstm "
+       "matmulinteger maxpool mish mvn quantizelinear resize rms_normalization rnn rotary_embedding scan scatter_elements scatternd "
+       "selu shrink simple_rnn swish tensorscatter thresholdedrelu top_k upsample").split()
+# Where onnxruntime, which is followed here, differs: corners are those of the sizes that are made, not of the scales.
+OTHERWISE = ("resize_downsample_scales_cubic_align_corners", "resize_downsample_scales_linear_align_corners")
 
 
 def run(path, feeds, folder):
@@ -44,7 +50,7 @@ def cases_of_nodes():
         from onnx.backend.test.case.node import collect_testcases
         cases = {case.name[5:]: case for case in collect_testcases(None)}
     return {name: case for name, case in sorted(cases.items())
-            if any(name == op or name.startswith(op + "_") for op in OPS) and "expanded" not in name}
+            if name not in OTHERWISE and any(name == op or name.startswith(op + "_") for op in OPS) and "expanded" not in name}
 
 
 CASES = cases_of_nodes()
@@ -63,7 +69,8 @@ def test_nodes_compute_what_onnx_says(name, tmp_path):
     assert made is not None, error
     for ours, theirs in zip(made, expected):
         assert ours.shape == theirs.shape
-        numpy.testing.assert_allclose(ours.astype(theirs.dtype), theirs, rtol=1e-4, atol=1e-5)
+        rough = theirs.dtype == numpy.float16
+        numpy.testing.assert_allclose(ours.astype(theirs.dtype), theirs, rtol=2e-3 if rough else 1e-4, atol=2e-3 if rough else 1e-5)
 
 
 def with_constants(model, inputs):

@@ -118,6 +118,21 @@ def test_placing_is_what_the_command_places(tmp_path):
     assert dict(lanescope.place(DEEPCONN, MACHINE, placement)) == dict(placement)
 
 
+def test_placements_of_a_program_are_called_so(tmp_path):
+    """A mapping is no file of the user's: neither errors nor traces nor verdicts name one."""
+    with pytest.raises(lanescope.Error) as refused:
+        lanescope.place(DEEPCONN, MACHINE, {"no_such_node": "GPU:0"})
+    assert refused.value.message == "placement: the graph has no node 'no_such_node'"
+    placement = dict(lanescope.place(DEEPCONN, MACHINE, "alternating"))
+    trace = tmp_path / "t.db"
+    assert lanescope.simulate(DEEPCONN, MACHINE, placement, trace=trace)["step_ns"]
+    assert lanescope.Trace(trace).runs()[0]["strategy"] == "placement"
+    comparison = lanescope.compare(DEEPCONN, MACHINE, ["single", placement], run=False)
+    assert [row["strategy"] for row in comparison["rows"]] == ["single", "placement"]
+    assert "deepconn_dual placement" in json.dumps(comparison["verdict"])
+    assert "{" not in str(comparison["verdict"])
+
+
 def test_predictions_are_those_of_the_command():
     for changes in ([], ["link.bandwidth=1GB/s", "GPU:1.speed=0.5"]):
         ours = lanescope.simulate(DEEPCONN, MACHINE, "alternating", changes=changes)
@@ -212,6 +227,12 @@ def test_a_comparison_shows_itself(tmp_path):
     mine.strategy = "<mine>"
     comparison = lanescope.compare(POLYNOMIAL, MACHINE, ["single", mine], steps=2, rounds=1, repeats=1)
     assert [row["strategy"] for row in comparison.rows] == ["single", "<mine>"]
+    verdict, empty, head, *lines = str(comparison).split("\n")
+    assert verdict == comparison.verdict and empty == ""
+    assert head.split() == ["Placement", "Measured", "Predicted", "low", "high", "Error"]
+    assert [line.split()[:2] for line in lines] == [["polynomial.pbtxt", "single"], ["polynomial.pbtxt", "<mine>"]]
+    assert len({len(line) for line in [head, *lines]}) == 1
+    assert repr(comparison) == "<lanescope.Comparison of 2 rows: single, <mine>>"
     page = comparison._repr_html_()
     assert page.count("<svg") == page.count("</svg>") == 2
     assert "&lt;mine&gt;" in page and "<mine>" not in page

@@ -85,6 +85,11 @@ CASES = {
 }
 
 
+def test_what_is_exported_has_a_short_name():
+    exported = export(nn.Linear(64, 64), torch.ones(2, 64))
+    assert repr(exported) == f"<lanescope.torch.Exported: {len(exported.graph_def)} bytes, {len(exported.calls)} calls>"
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_trains_like_pytorch(case, tmp_path):
     make, inputs, (rows, classes), optimizer = CASES[case]

@@ -195,3 +195,23 @@ def test_modules_are_placed_by_hand(exported, tmp_path):
     assert {device["blocks/1/down/weight"], device["blocks/1/norm/bias"]} == {"GPU:1"}
     assert {device["blocks/1/up/weight"], device["blocks/0/down/weight"], device["out/bias"]} == {"GPU:0"}
     assert device["blocks/1/AddV2"] == "GPU:1"
+
+
+def test_place_modules_leaves_to_hosts_what_they_alone_compute():
+    """A loss that pads its integer labels: there is no such kernel on GPUs."""
+    class Labelled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.head = nn.Embedding(50, 16), nn.Linear(16, 50)
+
+        def forward(self, x, labels):
+            shifted = nn.functional.pad(labels, (0, 1), value=-100)[..., 1:].contiguous()
+            return nn.functional.cross_entropy(self.head(self.words(x)).view(-1, 50), shifted.view(-1))
+
+    x = torch.arange(16).reshape(2, 8)
+    made = export(Labelled(), (x, x.clone()))
+    devices = place_modules(made, {"": "GPU:0", "head": "GPU:1"})
+    assert devices["PadV2"] == "CPU:0"
+    assert devices["head/weight"] == "GPU:1" and devices["words/weight"] == "GPU:0"
+    placed = lanescope.place(made, lanescope.Machine.make("dgx-h100:1"), devices)
+    assert placed["PadV2"].endswith("CPU:0")

@@ -40,6 +40,12 @@ mkdir -p "$work/trained"
 "$source_dir/tests/scripts/parameter_servers_test.sh" "$prefix/bin/lanescope" "$work/trained" "$source_dir/samples/machines"
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"
+"$work/samples/record_run" "$work/recorded.db" | tee "$work/recorded.txt"
+grep -q '^caveat: nothing to go by for [0-9]*% of the commands. time: the machine file gives no rates' "$work/recorded.txt"
+grep -q '^run 1, products placed by alternating, simulated: 20 steps' "$work/recorded.txt"
+grep -q '^run 2, products placed by alternating, measured: 20 steps' "$work/recorded.txt"
+test "$(grep -c '  y on GPU:' "$work/recorded.txt")" -eq 2
+"$prefix/bin/lanescope" summary "$work/recorded.db" > /dev/null
 "$prefix/bin/lanescope" --help > /dev/null
 
 # The same libraries without CMake.

@@ -21,6 +21,7 @@ constexpr Dim kElements = 1 << 18;
 Machine LinksAlone(Machine machine) {
   for (DeviceSpec& device : machine.devices) {
     device.memory_bandwidth = 1e18;
+    device.peak_flops[DataType::kFloat] = 1e18;
     device.launch_ns = 0;
     if (device.is_gpu()) device.kind = DeviceKind::kModelled;
   }
@@ -44,11 +45,13 @@ int64_t SimulatedNs(const Machine& machine, CollectiveKind kind, const std::stri
   std::vector<Endpoint> tensors;
   for (const DeviceId member : Members(machine)) {
     devices.push_back(machine.device(member).name);
-    tensors.push_back(builder.Op("VariableV2", "v" + std::to_string(tensors.size()))
-                          .Attr("dtype", DataType::kFloat)
-                          .Attr("shape", Shape{kElements})
-                          .Device(devices.back())
-                          .Build());
+    const std::string number = std::to_string(tensors.size());
+    const Endpoint variable = builder.Op("VariableV2", "v" + number)
+                                  .Attr("dtype", DataType::kFloat)
+                                  .Attr("shape", Shape{kElements})
+                                  .Device(devices.back())
+                                  .Build();
+    tensors.push_back(builder.Op("Sqrt", "tensor" + number).Input(variable).Device(devices.back()).Build());
   }
   CompileRequest step;
   const auto results =

@@ -11,7 +11,10 @@
 #include <map>
 #include <string>
 
+#include "core/schedule/stream_issue.h"
 #include "sims/effects/fetches.h"
+#include "sims/effects/issue.h"
+#include "sims/effects/stream_handoff.h"
 #include "sims/engine/effect_constants.h"
 #include "sims/predict/predict.h"
 #include "tests/sims/effects_of.h"
@@ -34,6 +37,7 @@ struct World {
     for (const DeviceId gpu : machine.Gpus()) {
       DeviceSpec& device = machine.devices[gpu];
       device.kind = kind;
+      device.in_order = device.is_hardware();
       if (kind == DeviceKind::kLogical) device.physical = 0;
     }
     settings.draws = 0;
@@ -46,7 +50,10 @@ struct World {
   }
   DeviceId gpu(int i) const { return machine.Gpus()[static_cast<size_t>(i)]; }
   int64_t StepNs() {
-    const Schedule schedule = maker.Build();
+    Schedule schedule = maker.Build();
+    const auto is_stream = [&](const Queue& queue) { return IsStream(queue, machine); };
+    if (std::ranges::any_of(schedule.queues, is_stream))
+      schedule.issue.assign(schedule.commands.size(), StreamIssue::kSingle);
     CommandEstimates estimates;
     estimates.costs.ns = maker.ns();
     estimates.basis.assign(maker.ns().size(), CostBasis::kMeasured);
@@ -143,7 +150,7 @@ const std::map<std::string, Case>& Cases() {
         [](World* w) {
           const QueueId queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 1000);
-          w->Put<StreamGap>([](StreamGap* gaps) { gaps->ns[kCuda] = {5, 0}; });
+          w->Put<StreamGap>([](StreamGap* gaps) { gaps->ns[kCuda] = {0, 0, 0, 5}; });
         },
         3010, 3000}},
       // The third is not issued before three times the time of one.
@@ -152,9 +159,19 @@ const std::map<std::string, Case>& Cases() {
         [](World* w) {
           const QueueId queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
           for (int i = 0; i < 3; ++i) w->maker.Launch(queue, 10);
-          w->Put<Issue>([](Issue* issue) { issue->ns[kCuda] = 300; });
+          w->Put<Issue>([](Issue* issue) { issue->times.single_ns = 300; });
         },
         910, 30}},
+      // The one waits for the other.
+      {"stream hand-off",
+       {DeviceKind::kCuda,
+        [](World* w) {
+          const QueueId compute = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
+          const QueueId copies = w->maker.Queue(w->gpu(0), QueueKind::kCopyOut, true);
+          w->maker.Launch(copies, 1000, {w->maker.Launch(compute, 1000)});
+          w->Put<StreamHandOff>([](StreamHandOff* handoff) { handoff->between_ns = 100; });
+        },
+        2100, 2000}},
       {"shared GPU",
        {DeviceKind::kLogical,
         [](World* w) {

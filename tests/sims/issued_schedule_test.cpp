@@ -52,14 +52,14 @@ TEST_F(IssuedScheduleTest, ASegmentIsIssuedAtOnce) {
 }
 
 TEST_F(IssuedScheduleTest, ASegmentWaitsForAllThatItNeedsOfTheHost) {
-  // The second of its kernels needs what the host has at 100: the first waits, too. 100 + 23, then 3 of 2.
-  const CommandId made = maker_.Launch(host_, 100);
-  maker_.Launch(stream_, 2);
-  maker_.Launch(stream_, 2, {made});
+  // Its first kernel needs what the host has at 100, its second what it has at 200: 200 + 23, then 3 of 2.
+  const CommandId first = maker_.Launch(host_, 100), second = maker_.Launch(host_, 100);
+  const CommandId kernel = maker_.Launch(stream_, 2, {first});
+  maker_.Launch(stream_, 2, {second});
   maker_.Launch(stream_, 2);
   const SimulationResult result = Run({});
-  EXPECT_EQ(result.times[CommandId(1)].start_ns, 123);
-  EXPECT_EQ(result.step_ns, 129);
+  EXPECT_EQ(result.times[kernel].start_ns, 223);
+  EXPECT_EQ(result.step_ns, 229);
 }
 
 TEST_F(IssuedScheduleTest, TheHostLearnsOfASegmentAsAWhole) {

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
+#include <new>
+#include <optional>
 #include <thread>
 
+#include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "sims/search/lower_bound.h"
 #include "tests/sims/placement_world.h"
 
@@ -183,14 +188,94 @@ TEST(SearchTest, MemoryLimitsAreHard) {
   for (const DeviceId gpu : world.machine.Gpus()) EXPECT_LE(schedule.peak_bytes[gpu], 1024);
 }
 
+// Starts that are placed one after the other; `before_second` is called before the second.
+StartSource StartsWith(const StrategyInput& input, const std::function<void()>& before_second) {
+  return [starts = StartsOf(input), before_second, next = size_t{0}]() mutable -> std::optional<SearchStart> {
+    if (next == 1) before_second();
+    if (next == starts.size()) return std::nullopt;
+    StopPoint();
+    return starts[next++];
+  };
+}
+
+// The time of a copy is asked for in every thread that simulates; those of a search have no memory for it.
+class CostsOfOneThread : public RooflineCost {
+ public:
+  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override {
+    if (std::this_thread::get_id() != owner_) throw std::bad_alloc();
+    return RooflineCost::Copy(machine, src, dst, bytes);
+  }
+
+ private:
+  const std::thread::id owner_ = std::this_thread::get_id();
+};
+
+// Law: what a thread of the search throws, whatever it is, comes to whoever searches.
+TEST(SearchTest, AThreadWithoutMemoryEndsTheSearchAlone) {
+  const PlacementWorld world(7, 30, 2);
+  const CostsOfOneThread costs;
+  const StrategyInput input = world.input();
+  const StrategyInput failing{input.graph, input.info, input.machine, costs, input.placer, input.step};
+  for (const int threads : {1, 4}) {
+    EXPECT_THROW(SearchPlacements(failing, {}, StartsWith(failing, [] {}), {.threads = threads, .rounds = 2}),
+                 std::bad_alloc);
+  }
+}
+
 TEST(SearchTest, AnInterruptKeepsTheBest) {
   const PlacementWorld world(2, 30, 2);
   const StrategyInput input = world.input();
-  const std::atomic<bool> interrupted = true;
-  const SearchResult result = SearchPlacements(input, {}, StartsOf(input), {.interrupted = &interrupted});
+  std::atomic<bool> interrupted = false;
+  const SearchResult result = SearchPlacements(input, {}, StartsWith(input, [&] { interrupted = true; }),
+                                               {.interrupted = &interrupted});
   EXPECT_FALSE(result.settled);
-  EXPECT_LE(result.rounds, 1);
-  for (const FoundPlacement& start : result.starts) EXPECT_LE(result.best.front().step_ns, start.step_ns);
+  EXPECT_EQ(result.rounds, 0);
+  ASSERT_EQ(result.starts.size(), 1u);
+  EXPECT_EQ(result.best.front().origin, "single");
+  EXPECT_EQ(result.best.front().step_ns, world.StepOf(result.best.front().placement));
+}
+
+TEST(SearchTest, AnInterruptBeforeThereIsAnythingEndsTheSearch) {
+  const PlacementWorld world(2, 30, 2);
+  const StrategyInput input = world.input();
+  const std::atomic<bool> interrupted = true;
+  try {
+    SearchPlacements(input, {}, StartsOf(input), {.interrupted = &interrupted});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kCancelled);
+  }
+}
+
+// The first start takes all the time that there is: no other is placed, nothing is tried.
+TEST(SearchTest, ABudgetThatIsOverLeavesTheFirstStart) {
+  const PlacementWorld world(3, 30, 2);
+  const StrategyInput input = world.input();
+  const SearchResult result =
+      SearchPlacements(input, {}, StartsWith(input, [] { FAIL() << "a second start"; }), {.budget_ns = 1});
+  EXPECT_FALSE(result.settled);
+  EXPECT_EQ(result.evaluations, 0);
+  ASSERT_EQ(result.best.size(), 1u);
+  EXPECT_EQ(result.best.front().step_ns, world.StepOf(result.best.front().placement));
+}
+
+// One of two ranks runs out of time before the first round, and both end.
+TEST(SearchTest, RanksEndTogetherWhereOneHasNoTime) {
+  const PlacementWorld world(4, 20, 1);
+  const StrategyInput input = world.input();
+  ThreadRanks ranks(2);
+  std::vector<SearchResult> results(2);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < 2; ++r) {
+    threads.emplace_back([&, r] {
+      const int64_t budget_ns = r == 0 ? 60'000'000'000 : 1;
+      results[static_cast<size_t>(r)] = SearchPlacements(
+          input, {}, StartsOf(input), {.ranks = ranks.Of(r), .budget_ns = budget_ns, .rounds = 2});
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const SearchResult& result : results) EXPECT_EQ(result.rounds, 0);
+  EXPECT_EQ(results[0].starts.size(), 4u);
 }
 
 }  // namespace

@@ -137,7 +137,6 @@ TEST_F(SimulatorLaws, CommandsStartWhenTheyCanAndNotBefore) {
   for (int trial = 0; trial < 60; ++trial) {
     Simulate(&random, 400);
     for (const QueueId queue : schedule_.queues.ids()) {
-      int64_t issued = 0;
       CommandId previous;
       const std::vector<CommandId> ran = Ran(queue);
       ASSERT_EQ(std::count_if(schedule_.commands.begin(), schedule_.commands.end(),
@@ -146,7 +145,6 @@ TEST_F(SimulatorLaws, CommandsStartWhenTheyCanAndNotBefore) {
       for (const CommandId c : ran) {
         int64_t earliest = Pick(c, previous);
         if (previous.exists()) earliest = std::max(earliest, time(previous).end_ns + Gap(c));
-        if (queue_of(c).in_order) earliest = std::max(earliest, issued += model_.delays.issue(kind_of(c)));
         ASSERT_GE(time(c).start_ns + kRounding, earliest) << "trial " << trial << ", command " << c.number();
         ASSERT_LE(time(c).start_ns, earliest + MayWait() + kRounding)
             << "trial " << trial << ", command " << c.number();

@@ -15,6 +15,7 @@ namespace {
 struct Bound {
   const char* trace;
   double mean, worst;
+  int held_out = 3;  // runs at least
 };
 
 class AccuracyTest : public testing::TestWithParam<Bound> {};
@@ -37,7 +38,7 @@ TEST_P(AccuracyTest, HeldOutRunsArePredicted) {
     ++held_out;
     EXPECT_LE(error, bound.worst);
   }
-  ASSERT_GE(held_out, 3);
+  ASSERT_GE(held_out, bound.held_out);
   EXPECT_LE(sum / held_out, bound.mean);
 }
 
@@ -45,7 +46,12 @@ INSTANTIATE_TEST_SUITE_P(RecordedTraces, AccuracyTest,
                          testing::Values(Bound{"deepconn", 0.025, 0.045}, Bound{"cifar10", 0.035, 0.055},
                                          Bound{"branches", 0.032, 0.048}, Bound{"transformer", 0.025, 0.045},
                                          // Of two processes at 1 Gbit/s, of four at 1 GB/s.
-                                         Bound{"two_tasks", 0.03, 0.042}, Bound{"four_tasks", 0.03, 0.052}),
+                                         Bound{"two_tasks", 0.03, 0.042}, Bound{"four_tasks", 0.03, 0.052},
+                                         // Of one H100 as two logical devices.
+                                         Bound{"h100_deepconn", 0.11, 0.29},
+                                         Bound{"h100_deepconn_host8", 0.107, 0.175},
+                                         Bound{"h100_cifar10", 0.14, 0.305}, Bound{"h100_gpt", 0.13, 0.13, 1},
+                                         Bound{"h100_gpt_singles", 0.11, 0.11, 1}),
                          [](const auto& of) { return std::string(of.param.trace); });
 
 }  // namespace

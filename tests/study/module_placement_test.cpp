@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "core/base/error.h"
+#include "core/graph/graph_io.h"
 
 namespace lanescope::study {
 namespace {
@@ -97,6 +98,22 @@ TEST(ModulePlacement, TasksTellDevicesApart) {
     return fmt::format("/job:worker/replica:0/task:{}/device:GPU:0", node.starts_with("out") ? 1 : 0);
   };
   EXPECT_THAT(SplitPoints(modules, device, {}), ElementsAre("out"));
+}
+
+// TensorFlow has no kernel on GPUs that pads integers, and one that pads floats.
+TEST(ModulePlacement, WhatRunsOnHostsAloneGoesToTheHost) {
+  const auto pad = [](const std::string& name, const std::string& type) {
+    return "node { name: '" + name + "' op: 'PadV2' attr { key: 'T' value { type: " + type +
+           " } } attr { key: 'Tpaddings' value { type: DT_INT32 } } }";
+  };
+  const Graph graph = ParseGraphText(pad("labels", "DT_INT64") + pad("images", "DT_FLOAT"));
+  const std::string task = "/job:worker/replica:0/task:1/device:";
+  const std::map<std::string, std::string> near = {{"labels", "GPU:1"}, {"images", "GPU:1"}};
+  const std::map<std::string, std::string> far = {{"labels", task + "GPU:1"}, {"gone", "GPU:0"}};
+  EXPECT_THAT(WithNodesOfHosts(graph, near),
+              ElementsAre(testing::Pair("images", "GPU:1"), testing::Pair("labels", "CPU:0")));
+  EXPECT_THAT(WithNodesOfHosts(graph, far),
+              ElementsAre(testing::Pair("gone", "GPU:0"), testing::Pair("labels", task + "CPU:0")));
 }
 
 TEST(ModulePlacement, APlacementOfAnotherGraphIsRefused) {

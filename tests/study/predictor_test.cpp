@@ -76,6 +76,26 @@ TEST(PredictorTest, OwnsItsTable) {
   EXPECT_GE(step.StepBy(copy), 2 * 1000 + 7);
 }
 
+// Law: a prediction says itself what it lacks, whoever asks for it: rates of the machine, or nothing where it
+// goes by rates or by measurements.
+TEST(PredictorTest, APredictionWithoutRatesCarriesTheCaveat) {
+  const TwoOps step;
+  const auto caveat = [&](const Predictor& predictor) {
+    return predictor.Predict(*step.workload, step.schedule, {.draws = 0}).caveat;
+  };
+  EXPECT_EQ(
+      caveat(Predictor(step.machine)),
+      "nothing to go by for 32% of the commands' time: the machine file gives no rates for CPU:0, GPU:0, "
+      "GPU:1; 10 GFLOP/s and 10 GB/s are assumed");
+  EXPECT_EQ(caveat(Predictor(step.machine, step.Table(1'000'000, 0))), "");
+  Machine with_rates = step.machine;
+  for (DeviceSpec& device : with_rates.devices) {
+    device.peak_flops[DataType::kFloat] = 1e12;
+    device.memory_bandwidth = 1e11;
+  }
+  EXPECT_EQ(caveat(Predictor(with_rates)), "");
+}
+
 // Input: launches of 1000 ns and of 5000 ns. Law: the step differs by two launches; gaps count once.
 TEST(PredictorTest, AddsLaunchesAndGaps) {
   const TwoOps step;

@@ -75,6 +75,28 @@ TEST(VerdictTest, MessagesBetweenTasksAreNoCopiesBetweenDevices) {
   EXPECT_THAT(Verdict(comparison), HasSubstr("its 2 messages between tasks carry 7.812 KiB"));
 }
 
+// Two GPUs work in the one, the other leaves the second idle; both copy as good as nothing.
+TEST(VerdictTest, DevicesThatAreIdleAreAReason) {
+  Comparison comparison;
+  comparison.machine = VirtualMachine(2, 1);
+  const auto row = [](const std::string& strategy, int64_t step_ns, double second) {
+    ComparisonRow made = Predicted(strategy, step_ns, step_ns - 1, step_ns + 1);
+    made.predicted->prediction.busy = {0.02, 0.97, second};
+    return made;
+  };
+  comparison.rows = {row("both", 100'000, 0.95), row("single", 195'000, 0)};
+  EXPECT_THAT(Verdict(comparison), HasSubstr("g single loses 95% against g both: GPU:1 is idle."));
+  comparison.rows[1] = row("slow", 195'000, 0.5);
+  EXPECT_THAT(Verdict(comparison),
+              HasSubstr("g slow loses 95% against g both: GPU:0 computes for 97% of its step."));
+}
+
+TEST(VerdictTest, NoTimeIsNegative) {
+  const std::string verdict = VerdictOn(Measured("a", 100'000, 1.7), Measured("b", 110'000, 1.5));
+  EXPECT_THAT(verdict, HasSubstr("cannot tell"));
+  EXPECT_THAT(verdict, HasSubstr("g a may take 0 ns to 270 us"));
+}
+
 // Measured rows lie within their noise: 97 to 103 and 99 to 105 overlap by 4 and differ by 2; with a tenth of
 // the noise they do not meet.
 TEST(VerdictTest, MeasuredRowsLieWithinTheirNoise) {

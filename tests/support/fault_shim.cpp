@@ -329,6 +329,10 @@ int link(const char* from, const char* to) noexcept {
   if (Fails(Kind::kChange, EIO)) return -1;
   return static_cast<int>(syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0));
 }
+int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags) noexcept {
+  if (Fails(Kind::kChange, EIO)) return -1;
+  return static_cast<int>(syscall(SYS_linkat, from_folder, from, to_folder, to, flags));
+}
 int unlink(const char* path) noexcept {
   if (Fails(Kind::kChange, EIO)) return -1;
   return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));

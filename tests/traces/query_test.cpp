@@ -1,15 +1,18 @@
 #include "traces/store/query.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <thread>
 
 #include "core/base/error.h"
 #include "tests/traces/sample_run.h"
+#include "traces/store/query_functions.h"
 #include "traces/store/query_text.h"
 
 namespace lanescope::traces {
@@ -131,6 +134,46 @@ TEST_F(QueryTest, AdmitsWhatOnlyReads) {
         "EXPLAIN QUERY PLAN SELECT * FROM StringIds", "SELECT COUNT(*) FROM sqlite_master; "}) {
     EXPECT_NO_THROW(RunQuery(file_.path(), sql)) << sql;
   }
+}
+
+TEST_F(QueryTest, AdmitsFunctionsOfEveryFamily) {
+  for (const char* sql :
+       {"SELECT max(1, 2), SUBSTR('abc', 2), 'a' LIKE 'A', 'a' GLOB '*', printf('%d', 1), iif(1, 2, 3)",
+        "SELECT avg(x), count(*), group_concat(x), total(x) FROM (SELECT 1 AS x UNION SELECT 2)",
+        "SELECT rank() OVER (ORDER BY nodeId), lag(nodeId) OVER (ORDER BY nodeId) FROM LANESCOPE_NODE",
+        "SELECT date('now'), strftime('%s', 0), julianday(0), CURRENT_TIMESTAMP",
+        R"(SELECT json_extract('{"a": [1]}', '$.a[0]'), json_group_array(x) FROM (SELECT 1 AS x))",
+        R"(SELECT '{"a": 1}' ->> 'a', value FROM json_each('[1]'))"}) {
+    EXPECT_NO_THROW(RunQuery(file_.path(), sql)) << sql;
+  }
+}
+
+// Whatever this SQLite was built with: what is not known to be harmless is refused by its name.
+TEST_F(QueryTest, RefusesFunctionsThatAreNotKnown) {
+  const QueryResult functions = RunQuery(file_.path(), "SELECT DISTINCT name FROM pragma_function_list");
+  std::set<std::string> refused;
+  for (const QueryRow& row : functions.rows) {
+    const auto& name = std::get<std::string>(row[0]);
+    if (!IsQueryFunction(name)) refused.insert(name);
+  }
+  EXPECT_TRUE(refused.contains("load_extension"));
+  EXPECT_LT(refused.size(), functions.rows.size() / 3);
+  for (const std::string& name : refused) {
+    for (const char* arguments : {"", "'simple'", "1, 2"}) {
+      try {
+        RunQuery(file_.path(), fmt::format("SELECT \"{}\"({})", name, arguments));
+        ADD_FAILURE() << name;
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Code::kInvalidArgument) << name;
+        if (error.message().find("wrong number of arguments") == std::string::npos) {
+          EXPECT_NE(error.message().find(name), std::string::npos) << error.message();
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(IsQueryFunction("fts3_tokenizer"));
+  EXPECT_FALSE(IsQueryFunction("abs acos"));
+  EXPECT_FALSE(IsQueryFunction(""));
 }
 
 TEST_F(QueryTest, RefusesEverythingElse) {

@@ -182,9 +182,9 @@ TEST(RunDiffTest, CopiesOfRanksMatchByTheirPlace) {
   EXPECT_EQ(diff.ops[0].b.count, 1);
 }
 
-// A kernel 0-100, a copy within its GPU 100-200, one from the host 200-250: 200 of compute, 50 of transfer,
+// A kernel 0-100, a copy within its GPU 100-200, one from the host 200-250: 100 of compute, 150 of transfer,
 // and one launch.
-TEST(RunDiffTest, ACopyWithinItsGpuIsCompute) {
+TEST(RunDiffTest, ACopyWithinItsGpuIsTransfer) {
   RunMaker maker;
   maker.run.nodes.clear();
   maker.run.steps = {{0, 0, 250}};
@@ -194,9 +194,27 @@ TEST(RunDiffTest, ACopyWithinItsGpuIsCompute) {
   maker.Copy(0, -1, kHostDevice, 0, 200, 250);
   const RunProfile profile = ProfileRun(ViewOfRun(maker.run));
   const RunDiff diff = DiffRuns(profile, profile);
-  EXPECT_EQ(diff.parts_a.compute_ns, 200);
-  EXPECT_EQ(diff.parts_a.transfer_ns, 50);
+  EXPECT_EQ(diff.parts_a.compute_ns, 100);
+  EXPECT_EQ(diff.parts_a.transfer_ns, 150);
   EXPECT_EQ(diff.launches_a, 1);
+  for (const OpDiff& op : diff.ops)
+    EXPECT_EQ(op.kind == WorkKind::kCopy, op.name.find("->") != std::string::npos) << op.name;
+}
+
+// A step of A launches node0 twice for 100 each, one of B once for 150: a quarter less in a step, though one
+// launch takes half as long again.
+TEST(RunDiffTest, TheChangeOfARowIsOfAStepAsItsTimesAre) {
+  RunMaker a, b;
+  for (RunMaker* maker : {&a, &b}) maker->run.steps = {{0, 0, 400}};
+  a.Launch(0, 0, 0, 0, 100);
+  a.Launch(0, 0, 0, 100, 200);
+  b.Launch(0, 0, 0, 0, 150);
+  const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
+  ASSERT_EQ(diff.ops.size(), 1u);
+  EXPECT_EQ(diff.ops[0].a.ns, 200);
+  EXPECT_EQ(diff.ops[0].b.ns, 150);
+  EXPECT_DOUBLE_EQ(*diff.ops[0].LengthChange(), -0.25);
+  EXPECT_DOUBLE_EQ(*diff.ops[0].LaunchChange(), 0.5);
 }
 
 // A: node0 0-100, node1 100-200, step 0-200. B: node0 0-100, copy 110-150, node1 on the other GPU 150-260,

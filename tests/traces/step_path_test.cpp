@@ -257,13 +257,15 @@ TEST(StepPathTest, WithoutDependenciesTheFirstKindThatRunsHasTheMoment) {
   EXPECT_EQ(PiecesOf(finder.Find(0)), expected);
 }
 
-// The same copy within its GPU is work of that, and began first: 50-450, then as before.
-TEST(StepPathTest, ACopyWithinItsDeviceIsALaunch) {
+// So to a copy within its GPU.
+TEST(StepPathTest, ACopyWithinItsDeviceIsACopy) {
   TraceRun run = ForeignRun();
   run.copies[0].src = run.copies[0].dst = 0;
-  const RunView view = ViewOfRun(run);
-  const std::vector<Piece> expected = {{50, 450, 0, false}, {450, 500, 4, true}, {500, 600, 4, false}};
-  EXPECT_EQ(PiecesOf(StepPathFinder(view).Find(0)), expected);
+  const RunView view = ViewOfRun(run), other = ViewOfRun(ForeignRun());
+  const StepPath path = StepPathFinder(view).Find(0);
+  EXPECT_EQ(path.items[0].kind, WorkKind::kCopy);
+  EXPECT_EQ(path.totals().transfer_ns, 50 + 100 + 50 + 50);
+  EXPECT_EQ(path.totals().launch_ns, 100 + 50 + 100);
 }
 
 // Dependencies that run in a circle end the walk; the tiles stay.

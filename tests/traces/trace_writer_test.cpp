@@ -279,6 +279,41 @@ TEST(TraceWriterTest, AKilledProcessLeavesAReadableIncompleteRun) {
   EXPECT_EQ(TraceReader(file.path()).Runs().size(), 2u);
 }
 
+// Of a new trace; one that is there already stays as it is.
+TEST(TraceWriterTest, ATraceWithoutARunIsNotLeft) {
+  ScratchFile file;
+  for (const NewTrace appears : {NewTrace::kWithFirstRun, NewTrace::kWhenClosed}) {
+    { TraceWriter writer(file.path(), appears); }
+    EXPECT_TRUE(std::filesystem::is_empty(file.folder()));
+  }
+  SampleRun sample;
+  {
+    TraceWriter writer(file.path());
+    sample.WriteTo(&writer, 1);
+  }
+  { TraceWriter writer(file.path()); }
+  EXPECT_EQ(TraceReader(file.path()).Runs().size(), 1u);
+}
+
+// Law: who began no run leaves the file to the other one that has it open, or has written into it.
+TEST(TraceWriterTest, ATraceThatOthersWriteIsLeft) {
+  ScratchFile file;
+  SampleRun sample;
+  for (const bool still_open : {true, false}) {
+    TraceWriter first(file.path()), second(file.path());
+    if (!still_open) {
+      sample.WriteTo(&second, 1);
+      second.Close();
+    }
+    first.Close();
+    EXPECT_TRUE(std::filesystem::exists(file.path()));
+    if (still_open) sample.WriteTo(&second, 1);
+    second.Close();
+    EXPECT_EQ(TraceReader(file.path()).Runs().size(), 1u);
+    std::filesystem::remove(file.path());
+  }
+}
+
 TEST(TraceWriterTest, MisuseIsAnError) {
   ScratchFile file;
   SampleRun sample;

@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <utility>
+
 #include "core/base/error.h"
 
 namespace lanescope::traces {
@@ -13,7 +15,8 @@ struct GzipBuffer::File {
   }
 };
 
-GzipBuffer::GzipBuffer(const std::string& path) : file_(std::make_unique<File>()) {
+GzipBuffer::GzipBuffer(const std::string& path, OnRead on_read)
+    : file_(std::make_unique<File>()), on_read_(std::move(on_read)) {
   file_->handle = gzopen(path.c_str(), "rb");
   if (file_->handle == nullptr) Throw(Code::kNotFound, "no such file: {}", path);
 }
@@ -33,6 +36,7 @@ std::string GzipBuffer::problem() const {
 GzipBuffer::int_type GzipBuffer::underflow() {
   const int count = gzread(file_->handle, buffer_.data(), static_cast<unsigned>(buffer_.size()));
   if (count <= 0) return traits_type::eof();
+  on_read_(count);
   setg(buffer_.data(), buffer_.data(), buffer_.data() + count);
   return traits_type::to_int_type(buffer_[0]);
 }

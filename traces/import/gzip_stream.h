@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <streambuf>
 #include <string>
@@ -12,8 +13,10 @@ namespace lanescope::traces {
 // Reads a piece at a time. Not thread-safe.
 class GzipBuffer : public std::streambuf {
  public:
+  // Called after each piece with its bytes, inflated; what it throws ends the reading.
+  using OnRead = std::function<void(int64_t)>;
   // Throws NotFound.
-  explicit GzipBuffer(const std::string& path);
+  GzipBuffer(const std::string& path, OnRead on_read);
   ~GzipBuffer() override;
   // Bytes of the file that were taken so far, compressed or not as they lie there.
   int64_t position() const;
@@ -26,6 +29,7 @@ class GzipBuffer : public std::streambuf {
  private:
   struct File;
   std::unique_ptr<File> file_;
+  OnRead on_read_;
   std::array<char, size_t{1} << 16> buffer_{};
 };
 

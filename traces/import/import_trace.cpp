@@ -13,7 +13,14 @@ void ImportTrace::LeaveOut(const std::string& named, int64_t count) {
 
 int ImportNames::Intern(std::string_view text) {
   const auto [entry, is_new] = numbers_.try_emplace(std::string(text), static_cast<int>(trace_.names.size()));
-  if (is_new) trace_.names.emplace_back(text);
+  if (!is_new) return entry->second;
+  room_ -= std::ssize(text);
+  if (room_ < 0) {
+    Throw(Code::kResourceExhausted,
+          "the trace has too many different names, shapes and call stacks; record a shorter time, or without "
+          "stacks");
+  }
+  trace_.names.emplace_back(text);
   return entry->second;
 }
 

@@ -115,11 +115,15 @@ struct ImportTrace {
 // Texts as numbers of ImportTrace::names. The trace must outlive it.
 class ImportNames {
  public:
-  explicit ImportNames(ImportTrace* trace) : trace_(*trace) {}
+  static constexpr int64_t kMostBytes = int64_t{1} << 30;
+  explicit ImportNames(ImportTrace* trace, int64_t most_bytes = kMostBytes)
+      : trace_(*trace), room_(most_bytes) {}
+  // Throws ResourceExhausted for more than those bytes of different texts.
   int Intern(std::string_view text);
 
  private:
   ImportTrace& trace_;
+  int64_t room_;
   std::unordered_map<std::string, int> numbers_;
 };
 

@@ -19,6 +19,9 @@ bool IsOfDevice(Kind kind) {
   return kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset || kind == Kind::kDeviceRange;
 }
 
+// The profiler's own, and what programs add by add_metadata_json.
+constexpr const char* kHostKeys[] = {"host_name", "hostname", "host"};
+
 // Processes may number the groups that they are in: these ranks tell them apart.
 std::string ProcessGroup(const Json& args) {
   const std::string* name = JsonText(args, "Process Group Name");
@@ -189,12 +192,16 @@ std::string KinetoDetails::HostInName(const std::string& path) const {
   return of_trace ? std::string(stem.substr(0, line)) : "";
 }
 
+bool KinetoDetails::IsOfFile(std::string_view key) {
+  return key == "deviceProperties" || key == "distributedInfo" || key == "traceName" ||
+         std::ranges::find(kHostKeys, key) != std::end(kHostKeys);
+}
+
 void KinetoDetails::FindHost(const Json& file, const std::string& path) {
   if (file.is_object()) {
     const auto distributed = file.find("distributedInfo");
     for (const Json* object : {&file, distributed == file.end() ? nullptr : &*distributed}) {
-      // The profiler's own, and what programs add by add_metadata_json.
-      for (const char* key : {"host_name", "hostname", "host"}) {
+      for (const char* key : kHostKeys) {
         const std::string* said = object != nullptr && object->is_object() ? JsonText(*object, key) : nullptr;
         if (trace_.host.empty() && said != nullptr) trace_.host = *said;
       }

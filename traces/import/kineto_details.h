@@ -31,6 +31,9 @@ class KinetoDetails {
   void ReadDevices(const nlohmann::json& list);
   // Of threads and processes: what are streams and devices of viewers is so in the trace.
   void NameStreams();
+  // Whether what a file says under this key, beside its events, is of use for ReadDevices, FindHost or a
+  // rank.
+  static bool IsOfFile(std::string_view key);
   // Of what a file says beside its events: the trace's host. Where that says none, by the name that the file
   // has or had: tensorboard_trace_handler calls files after the host and the process,
   // "node7_4711.1694128201545.pt.trace.json", and the process must be one of the trace's.

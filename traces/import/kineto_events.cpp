@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "traces/import/gzip_stream.h"
+#include "traces/import/json_limits.h"
 #include "traces/import/kineto_details.h"
 #include "traces/import/kineto_fields.h"
 #include "traces/import/tensorflow_timeline.h"
@@ -44,13 +45,13 @@ std::optional<Kind> KindOf(const std::string& category) {
 class Reader {
  public:
   Reader(std::string path, const std::atomic<bool>* cancelled, const ImportProgress& progress)
-      : path_(std::move(path)), cancelled_(cancelled), progress_(progress) {
+      : path_(std::move(path)), limits_(path_, cancelled), progress_(progress) {
     trace_.format = "Kineto";
   }
 
   ImportTrace Read() {
     RefuseEndlessFile(path_);
-    GzipBuffer buffer(path_);
+    GzipBuffer buffer(path_, [this](int64_t bytes) { limits_.Read(bytes); });
     buffer_ = &buffer;
     std::error_code unknown;
     file_bytes_ = static_cast<double>(std::filesystem::file_size(path_, unknown));
@@ -89,23 +90,26 @@ class Reader {
  private:
   // False: the value is done with. Depth 1 holds the keys, depth 2 the events; a bare list has them at 1.
   bool Keep(int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::array_start && depth == 0) {
+    using Parsed = Json::parse_event_t;
+    const bool begins = event == Parsed::array_start || event == Parsed::object_start;
+    if (begins || event == Parsed::value) limits_.Begin(depth);
+    if (event == Parsed::array_start && depth == 0) {
       in_events_ = has_events_ = true;
       events_depth_ = 1;
     }
-    if (event == Json::parse_event_t::key && depth == 1 && events_depth_ != 1) {
-      in_events_ = parsed.get_ref<const std::string&>() == "traceEvents";
+    if (event == Parsed::key && depth == 1 && events_depth_ != 1) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      in_events_ = key == "traceEvents";
       has_events_ = has_events_ || in_events_;
+      return in_events_ || KinetoDetails::IsOfFile(key);
     }
-    if (event == Json::parse_event_t::object_end && in_events_ && depth == events_depth_) {
-      AddEvent(parsed);
-      return false;
-    }
-    return true;
+    if (begins || event == Parsed::key || !in_events_ || depth != events_depth_) return true;
+    if (event == Parsed::object_end) AddEvent(parsed);
+    return false;
   }
 
   void AddEvent(const Json& event) {
-    CheckImportGoesOn(cancelled_);
+    limits_.EndEvent();
     constexpr int64_t kBetweenReports = 1 << 14;
     if (++seen_ % kBetweenReports == 0 && progress_ && file_bytes_ > 0)
       progress_(std::min(1.0, static_cast<double>(buffer_->position()) / file_bytes_));
@@ -174,7 +178,7 @@ class Reader {
   }
 
   std::string path_;
-  const std::atomic<bool>* cancelled_;
+  JsonLimits limits_;
   const ImportProgress& progress_;
   const GzipBuffer* buffer_ = nullptr;
   double file_bytes_ = 0;

@@ -1,5 +1,6 @@
 #include "traces/import/spool.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,9 +16,12 @@ namespace {
 
 int OpenNameless() {
   const char* folder = std::getenv("TMPDIR");
-  std::string path =
-      std::string(folder == nullptr || *folder == 0 ? "/var/tmp" : folder) + "/lanescope-XXXXXX";
-  const int descriptor = mkstemp(path.data());
+  std::string path = folder == nullptr || *folder == 0 ? "/var/tmp" : folder;
+  const int nameless = open(path.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+  if (nameless >= 0) return nameless;
+  // Not every file system has them.
+  path += "/lanescope-XXXXXX";
+  const int descriptor = mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) {
     Throw(Code::kResourceExhausted, "no room to sort a large file: {}: {}; set TMPDIR to a folder with room",
           path, std::strerror(errno));

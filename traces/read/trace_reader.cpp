@@ -117,8 +117,7 @@ void ReadDisturbances(Database& database, int run, TraceRun* out) {
   };
   // A figure from a few of many steps says less than one from all of them.
   const auto num_left_alone = std::count_if(out->steps.begin(), out->steps.end(), counts);
-  out->all_disturbed =
-      !out->steps.empty() && 3 * num_left_alone < static_cast<ptrdiff_t>(out->steps.size());
+  out->all_disturbed = !out->steps.empty() && 3 * num_left_alone < static_cast<ptrdiff_t>(out->steps.size());
   for (TraceStep& step : out->steps) {
     step.counts = out->all_disturbed || counts(step);
     if (const auto row = rows.find(step.step); row != rows.end()) step.round = row->second.round;

@@ -15,7 +15,8 @@ class TracePlace {
  public:
   TracePlace(const std::string& path, NewTrace appears) : path_(path) {
     std::error_code error;
-    if (appears == NewTrace::kWithFirstRun || std::filesystem::exists(path, error)) return;
+    is_new_ = !std::filesystem::exists(path, error);
+    if (appears == NewTrace::kWithFirstRun || !is_new_) return;
     aside_ = std::make_unique<OutputFile>(path, Existing::kRefuse);
     path_ = aside_->temporary_path();
   }
@@ -28,14 +29,21 @@ class TracePlace {
   TracePlace& operator=(const TracePlace&) = delete;
 
   const std::string& path() const { return path_; }
+  bool is_new() const { return is_new_; }
   // The trace is whole.
   void Commit() {
     if (aside_) aside_->Commit();
     aside_.reset();
   }
+  // Nothing came of a new trace.
+  void Remove() {
+    std::error_code ignored;
+    if (!aside_) std::filesystem::remove(path_, ignored);
+  }
 
  private:
   std::string path_;
+  bool is_new_ = false;
   std::unique_ptr<OutputFile> aside_;
 };
 

@@ -10,7 +10,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <variant>
 #include <vector>
 
@@ -53,7 +52,7 @@ class TraceWriter::Impl {
         place_(path, appears),
         database_(OpenTraceForWriting(place_.path(), path)),
         strings_(database_) {
-    thread_ = StartThread("writing a trace", [this] { Loop(); });
+    thread_ = Thread("writing a trace", [this] { Loop(); });
   }
 
   ~Impl() {
@@ -70,6 +69,7 @@ class TraceWriter::Impl {
       RunWriter run(database_, strings_, *tables_, info);
       const int id = run.id();
       runs_.emplace(id, std::move(run));
+      any_run_ = true;
       return id;
     });
   }
@@ -119,12 +119,15 @@ class TraceWriter::Impl {
       if (closed_) return;
       closed_ = true;
     }
-    Call([this] {
+    const bool holds_runs = Call([this] {
       Commit();
       FinishTraceFile(database_);
+      if (!place_.is_new() || any_run_ || !IsUnused()) return true;
+      place_.Remove();
+      return false;
     });
     StopThread();
-    place_.Commit();
+    if (holds_runs) place_.Commit();
   }
 
   const std::string& path() const { return path_; }
@@ -229,7 +232,7 @@ class TraceWriter::Impl {
       wake_.notify_one();
       taken_.notify_all();
     }
-    if (thread_.joinable()) thread_.join();
+    thread_.Wait();
   }
 
   void Loop() {
@@ -293,6 +296,12 @@ class TraceWriter::Impl {
     }
   }
 
+  // Nobody else has the file open, which keeps its log, or wrote a run into it.
+  bool IsUnused() {
+    return database_.QueryText("PRAGMA journal_mode") != "wal" &&
+           database_.QueryInteger(fmt::format("SELECT COUNT(*) FROM {}", tables::kRun.sql_name())) == 0;
+  }
+
   void FlushTables() {
     if (tables_) tables_->Flush();
     if (activity_tables_) activity_tables_->Flush();
@@ -354,6 +363,7 @@ class TraceWriter::Impl {
   std::optional<EventTables> tables_;
   std::optional<ActivityTables> activity_tables_;  // once a capture begins
   std::map<int, RunWriter> runs_;
+  bool any_run_ = false;  // was begun here
   bool in_transaction_ = false;
   SteadyClock::time_point commit_at_;
   std::exception_ptr failure_;  // set once, before failed_
@@ -367,7 +377,7 @@ class TraceWriter::Impl {
   bool stop_ = false;
   bool closed_ = false;
 
-  std::thread thread_;
+  Thread thread_;
 
   std::mutex sinks_mutex_;
   std::map<int, std::unique_ptr<Sink>> sinks_;

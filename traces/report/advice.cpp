@@ -55,6 +55,18 @@ std::string IdleText(const Summary& summary, double idle) {
                     launches);
 }
 
+// What can be done about the kernel that takes the most time: short ones cost their launches, long ones their
+// arithmetic.
+std::string_view RemedyOf(const SummaryRow& launch) {
+  constexpr int64_t kShortNs = 20'000;
+  if (launch.type == "graph") return "record its kernels (nsys --cuda-graph-trace=node) to see which decide";
+  if (launch.calls > 1 && launch.avg_ns < kShortNs)
+    return "fuse it with the ops before and after it (torch.compile, XLA), or give it larger batches";
+  return "give it a lower precision (bfloat16, TF32) or sizes that are multiples of 8, or a kernel that "
+         "fuses "
+         "it with the ops beside it";
+}
+
 // The device that computes most and the one that computes least, where there are several.
 void AddImbalance(const Summary& summary, std::vector<Advice>* found) {
   const DeviceTime *most = nullptr, *least = nullptr;
@@ -113,10 +125,10 @@ std::vector<std::string> AdviceOf(const Summary& summary) {
   AddImbalance(summary, &found);
   AddStraggler(summary, &found);
   if (const LongestLaunch longest = LongestLaunchOf(summary); longest.row != nullptr) {
-    found.push_back(
-        {longest.share * shares.compute / 2,
-         fmt::format("{} takes {} of what computes, in {} launches: made twice as fast",
-                     ShortName(longest.row->name), PercentText(longest.share, 0), longest.row->calls)});
+    found.push_back({longest.share * shares.compute / 2,
+                     fmt::format("{} takes {} of what computes, in {} launches of {} on average: {}.",
+                                 ShortName(longest.row->name), PercentText(longest.share, 0),
+                                 longest.row->calls, TimeText(longest.row->avg_ns), RemedyOf(*longest.row))});
   }
   std::erase_if(found, [](const Advice& advice) { return advice.saves < kWorthSaying; });
   std::stable_sort(found.begin(), found.end(),

@@ -27,7 +27,8 @@ DeviceIntervals IntervalsOf(DeviceActivity* activity) {
 DeviceTime TimeWithin(const DeviceIntervals& device, std::span<const Interval> windows) {
   const auto compute = ClipTo(device.compute, windows);
   const auto communication = ClipTo(device.communication, windows);
-  const auto copies = ClipTo(UnionOf(device.copies, device.local_copies), windows);
+  // Clipped first: of a step's window the whole run's copies need not be looked at.
+  const auto copies = UnionOf(ClipTo(device.copies, windows), ClipTo(device.local_copies, windows));
   const auto memsets = ClipTo(device.memsets, windows);
   DeviceTime time;
   time.window_ns = TotalLength(windows);
@@ -46,8 +47,8 @@ DeviceTime TimeWithin(const DeviceIntervals& device, std::span<const Interval> w
 }
 
 Communication CommunicationWithin(const DeviceIntervals& device, std::span<const Interval> windows) {
-  const auto work = ClipTo(UnionOf(device.compute, device.local_copies), windows);
-  const auto moving = ClipTo(UnionOf(device.communication, device.copies), windows);
+  const auto work = UnionOf(ClipTo(device.compute, windows), ClipTo(device.local_copies, windows));
+  const auto moving = UnionOf(ClipTo(device.communication, windows), ClipTo(device.copies, windows));
   Communication result;
   result.devices = 1;
   result.compute_ns = TotalLength(work);

@@ -1,4 +1,5 @@
-// What the activity tables cannot say: runs, nodes, placement, schedules, memory, input. Internal to traces and gui.
+// What the activity tables cannot say: runs, nodes, placement, schedules, memory, input. Internal to traces
+// and gui.
 #pragma once
 
 #include "traces/store/nsys_tables.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "core/base/error.h"
@@ -113,17 +112,16 @@ void ParallelReader::ReadParts(const Table& table, const ReadWatch& watch,
       progress.Fail();
     }
   };
-  std::vector<std::thread> threads;
+  std::vector<Thread> threads;
   try {
     for (size_t i = 0; i < others_.size() && ranges.size() > 1; ++i) {
-      threads.push_back(
-          StartThread("reading a trace", [&, i] { read_parts(*others_[i], static_cast<int>(i) + 1); }));
+      threads.emplace_back("reading a trace", [&, i] { read_parts(*others_[i], static_cast<int>(i) + 1); });
     }
   } catch (...) {
     progress.Fail();
   }
   read_parts(*first_, 0);
-  for (std::thread& thread : threads) thread.join();
+  JoinAll(threads);
   progress.Rethrow();
 }
 

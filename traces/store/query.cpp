@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "traces/store/query_functions.h"
 #include "traces/store/sqlite.h"
 #include "traces/store/trace_file.h"
 
@@ -39,7 +40,7 @@ int Authorize(void*, int action, const char* first, const char* second, const ch
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     case SQLITE_FUNCTION:
-      return second != nullptr && sqlite3_stricmp(second, "load_extension") == 0 ? SQLITE_DENY : SQLITE_OK;
+      return second != nullptr && IsQueryFunction(second) ? SQLITE_OK : SQLITE_DENY;
     case SQLITE_UPDATE:
       // SQLite asks for this while it sets up a table-valued pragma; a statement that does it is refused
       // later.

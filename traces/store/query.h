@@ -36,8 +36,9 @@ struct QueryLimits {
 };
 
 // Runs one statement and holds one row at a time. The file is opened read-only, and an authorizer admits
-// nothing but reading: no writing, no attaching, no loading, no pragma that changes something. Throws
-// InvalidArgument for bad SQL, for several statements, and for what is not allowed; Cancelled soon after
+// nothing but reading: no writing, no attaching, no loading, no pragma that changes something, and no
+// function but those of query_functions.h. Throws InvalidArgument for bad SQL, for several statements, and
+// for what is not allowed; Cancelled soon after
 // `*cancelled` became true (null: never).
 QueryEnd RunQuery(const std::string& path, const std::string& sql, const QueryLimits& limits, QuerySink* sink,
                   const std::atomic<bool>* cancelled = nullptr);

@@ -1,9 +1,9 @@
 // Ops on single elements.
 #include <algorithm>
-#include <cmath>
 
 #include "core/inputs/onnx/onnx_node.h"
 #include "core/inputs/onnx/onnx_tensor.h"
+#include "core/inputs/onnx/small_elements.h"
 
 namespace lanescope {
 namespace {
@@ -34,13 +34,24 @@ constexpr std::pair<std::string_view, std::string_view> kUnary[] = {{"Abs", "Abs
                                                                     {"Softsign", "Softsign"},
                                                                     {"Not", "LogicalNot"},
                                                                     {"Reciprocal", "Reciprocal"},
-                                                                    {"IsNaN", "IsNan"}};
-constexpr std::pair<std::string_view, std::string_view> kBinary[] = {
-    {"Add", "AddV2"},       {"Sub", "Sub"},
-    {"Mul", "Mul"},         {"Equal", "Equal"},
-    {"Less", "Less"},       {"LessOrEqual", "LessEqual"},
-    {"Greater", "Greater"}, {"GreaterOrEqual", "GreaterEqual"},
-    {"And", "LogicalAnd"},  {"Or", "LogicalOr"}};
+                                                                    {"IsNaN", "IsNan"},
+                                                                    {"Asinh", "Asinh"},
+                                                                    {"Acosh", "Acosh"},
+                                                                    {"Atanh", "Atanh"},
+                                                                    {"BitwiseNot", "Invert"}};
+constexpr std::pair<std::string_view, std::string_view> kBinary[] = {{"Add", "AddV2"},
+                                                                     {"Sub", "Sub"},
+                                                                     {"Mul", "Mul"},
+                                                                     {"Equal", "Equal"},
+                                                                     {"Less", "Less"},
+                                                                     {"LessOrEqual", "LessEqual"},
+                                                                     {"Greater", "Greater"},
+                                                                     {"GreaterOrEqual", "GreaterEqual"},
+                                                                     {"And", "LogicalAnd"},
+                                                                     {"Or", "LogicalOr"},
+                                                                     {"BitwiseAnd", "BitwiseAnd"},
+                                                                     {"BitwiseOr", "BitwiseOr"},
+                                                                     {"BitwiseXor", "BitwiseXor"}};
 
 std::string_view NameOf(std::span<const std::pair<std::string_view, std::string_view>> ops,
                         const std::string& op) {
@@ -49,10 +60,12 @@ std::string_view NameOf(std::span<const std::pair<std::string_view, std::string_
 }
 
 OnnxValues Unary(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  if (node.op().starts_with("Bitwise") && ElementSize(inputs[0].dtype()) < 4) return {};
   return {to.Elementwise(NameOf(kUnary, node.op()), {inputs[0]})};
 }
 
 OnnxValues Binary(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
+  if (node.op().starts_with("Bitwise") && ElementSize(inputs[0].dtype()) < 4) return {};
   return {to.Elementwise(NameOf(kBinary, node.op()), {inputs[0], inputs[1]})};
 }
 
@@ -114,53 +127,10 @@ OnnxValues Clip(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs)
 OnnxValues CastValue(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
   const DataType dtype =
       node.op() == "CastLike" ? inputs[1].dtype() : OnnxDataType(static_cast<int>(node.Int("to", 0)));
+  if (SmallElementBits(static_cast<int>(node.Int("to", 0))) != 0) return {};
   if (dtype == DataType::kString || inputs[0].dtype() == DataType::kString) return {};
+  if (inputs[0].format() != 0) return {CastFromFormat(to, inputs[0], dtype)};
   return {to.Cast(inputs[0], dtype)};
-}
-
-OnnxValues LeakyRelu(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
-  return {to.Elementwise("LeakyRelu", {inputs[0]}, {{"alpha", node.Float("alpha", 0.01f)}})};
-}
-
-OnnxValues Elu(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
-  if (node.Float("alpha", 1) != 1) return {};
-  return {to.Elementwise("Elu", {inputs[0]})};
-}
-
-OnnxValues PRelu(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
-  const OnnxValue zero = to.Number(0, inputs[0].dtype());
-  const OnnxValue negative = to.Elementwise("Mul", {to.Elementwise("Minimum", {inputs[0], zero}), inputs[1]});
-  return {to.Elementwise("AddV2", {to.Elementwise("Maximum", {inputs[0], zero}), negative})};
-}
-
-OnnxValue HardSigmoidOf(OnnxEmitter& to, const OnnxValue& x, double alpha, double beta) {
-  OnnxValue line = to.Elementwise("Mul", {x, to.Number(alpha, x.dtype())});
-  line = to.Elementwise("AddV2", {line, to.Number(beta, x.dtype())});
-  line = to.Elementwise("Maximum", {line, to.Number(0, x.dtype())});
-  return to.Elementwise("Minimum", {line, to.Number(1, x.dtype())});
-}
-
-OnnxValues HardSigmoid(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
-  return {HardSigmoidOf(to, inputs[0], node.Float("alpha", 0.2f), node.Float("beta", 0.5f))};
-}
-
-OnnxValues HardSwish(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
-  return {to.Elementwise("Mul", {inputs[0], HardSigmoidOf(to, inputs[0], 1.0 / 6, 0.5)})};
-}
-
-OnnxValues Gelu(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
-  const OnnxValue& x = inputs[0];
-  const auto number = [&](double value) { return to.Number(value, x.dtype()); };
-  OnnxValue share;
-  if (node.Text("approximate", "none") == "tanh") {
-    const OnnxValue cube = to.Elementwise("Mul", {to.Elementwise("Square", {x}), x});
-    const OnnxValue sum = to.Elementwise("AddV2", {x, to.Elementwise("Mul", {cube, number(0.044715)})});
-    share = to.Elementwise("Tanh", {to.Elementwise("Mul", {sum, number(std::sqrt(2 / M_PI))})});
-  } else {
-    share = to.Elementwise("Erf", {to.Elementwise("Mul", {x, number(std::sqrt(0.5))})});
-  }
-  const OnnxValue half = to.Elementwise("Mul", {x, number(0.5)});
-  return {to.Elementwise("Mul", {half, to.Elementwise("AddV2", {share, number(1)})})};
 }
 
 }  // namespace
@@ -177,12 +147,6 @@ void AddElementRules(OnnxRules* rules) {
   rules->emplace("Xor", Xor);
   rules->emplace("Where", Where);
   rules->emplace("Clip", Clip);
-  rules->emplace("LeakyRelu", LeakyRelu);
-  rules->emplace("Elu", Elu);
-  rules->emplace("PRelu", PRelu);
-  rules->emplace("HardSigmoid", HardSigmoid);
-  rules->emplace("HardSwish", HardSwish);
-  rules->emplace("Gelu", Gelu);
 }
 
 }  // namespace lanescope

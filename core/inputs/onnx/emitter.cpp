@@ -159,7 +159,9 @@ OnnxValues OnnxEmitter::Build(std::string_view op, const OnnxValues& inputs, con
   for (const OnnxValue& input : inputs) node.Input(At(input));
   for (const auto& [name, value] : attrs) node.Attr(name, value);
   const NodeId id = node.Build().node;
-  return Outputs(id, InferNode(builder_.graph().node(id), infos), channels_last);
+  const std::vector<TensorInfo> outputs = InferNode(builder_.graph().node(id), infos);
+  if (flops_) *flops_ += static_cast<double>(WorkOf(builder_.graph().node(id), infos, outputs).flops);
+  return Outputs(id, outputs, channels_last);
 }
 
 OnnxValues OnnxEmitter::Nodes(std::string_view op, const OnnxValues& inputs, const Attrs& attrs) {
@@ -172,16 +174,21 @@ OnnxValue OnnxEmitter::Node(std::string_view op, const OnnxValues& inputs, const
   return Nodes(op, inputs, attrs)[0];
 }
 
+OnnxValues OnnxEmitter::ImageNodes(std::string_view op, const OnnxValues& inputs, const Attrs& attrs) {
+  return Build(op, inputs, attrs, true);
+}
+
 OnnxValue OnnxEmitter::ImageNode(std::string_view op, const OnnxValues& inputs, const Attrs& attrs) {
-  return Build(op, inputs, attrs, true)[0];
+  return ImageNodes(op, inputs, attrs)[0];
 }
 
 OnnxValues OnnxEmitter::CostOnly(const std::string& op, const OnnxValues& inputs,
-                                 const std::vector<TensorInfo>& outputs, double flops) {
+                                 const std::vector<TensorInfo>& outputs, std::optional<double> flops) {
   std::vector<DataType> types;
   std::vector<ShapeAttr> shapes;
   std::vector<Endpoint> ends;
-  bool known = true;
+  bool known = flops.has_value();
+  const double work = std::clamp(flops.value_or(0), 0.0, 0x1p60);
   int64_t bytes = 0;
   const auto count = [&](const Shape& shape, DataType dtype) {
     const int64_t elements = shape.known_rank() && shape.IsExact() ? shape.NumElements() : -1;
@@ -198,13 +205,11 @@ OnnxValues OnnxEmitter::CostOnly(const std::string& op, const OnnxValues& inputs
     types.push_back(output.dtype);
     shapes.push_back({output.shape, ""});
     count(output.shape, output.dtype);
-    if (flops <= 0 && known) flops += static_cast<double>(output.shape.NumElements());
   }
   NodeBuilder node = builder_.Op(op, NodeName(op));
   node.Inputs(ends).Attr("_output_types", types).Attr("_output_shapes", shapes);
-  if (known)
-    node.Attr("_lanescope_cost",
-              fmt::format("{{\"flops\": {:.0f}, \"bytes\": {}}}", std::min(flops, 0x1p60), bytes));
+  if (known) node.Attr("_lanescope_cost", fmt::format("{{\"flops\": {:.0f}, \"bytes\": {}}}", work, bytes));
+  flops_ = flops_ && known ? std::optional(*flops_ + work) : std::nullopt;
   return Outputs(node.Build().node, outputs, false);
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +28,9 @@ class OnnxValue {
   // Null where it is not constant, or not of this order.
   const Tensor* constant() const;
   bool channels_last() const { return channels_last_; }
+  // ONNX's number of a float of less than 16 bits, whose elements lie in bytes; 0: of any other type.
+  int format() const { return format_; }
+  void set_format(int format) { format_ = format; }
 
  private:
   friend class OnnxEmitter;
@@ -40,6 +44,7 @@ class OnnxValue {
 
   std::shared_ptr<Known> tensor_;
   bool channels_last_ = false;
+  int format_ = 0;
 };
 
 using OnnxValues = std::vector<OnnxValue>;
@@ -64,10 +69,17 @@ class OnnxEmitter {
   OnnxValues Nodes(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
   OnnxValue Node(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
   // The same where the inputs' images have their channels last, and the result's too.
+  OnnxValues ImageNodes(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
   OnnxValue ImageNode(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
-  // A node of an op that is known by its cost alone, whatever its outputs are.
+  // A node of an op that is known by its cost alone, whatever its outputs are: so many floating-point
+  // operations, each operand read and each result written once. Empty: nobody knows.
   OnnxValues CostOnly(const std::string& op, const OnnxValues& inputs, const std::vector<TensorInfo>& outputs,
-                      double flops);
+                      std::optional<double> flops);
+  // Of all nodes so far; empty since the first whose cost nobody knows.
+  std::optional<double> flops() const { return flops_; }
+  // Forgets the cost of what was written since `flops` was theirs: it is not part of the graph.
+  void set_flops(std::optional<double> flops) { flops_ = flops; }
+  size_t num_nodes() const { return builder_.graph().num_nodes(); }
 
   // An op of single elements, in whichever order its inputs lie.
   OnnxValue Elementwise(std::string_view op, OnnxValues inputs, const Attrs& attrs = {});
@@ -92,6 +104,7 @@ class OnnxEmitter {
   std::string name_;
   enum class Use { kFree, kTaken, kUsed } use_ = Use::kFree;  // of name_
   std::map<std::string, int, std::less<>> used_;
+  std::optional<double> flops_ = 0;
   std::map<std::pair<const void*, std::vector<int64_t>>, OnnxValue> ordered_;  // by tensor and order
   std::vector<OnnxValue> kept_;                                                // so that those addresses stay
 };

@@ -7,17 +7,6 @@
 namespace lanescope {
 namespace {
 
-// Indices count from the end where they are negative: constants are put right here, others by arithmetic.
-OnnxValue FromTheFront(OnnxEmitter& to, const OnnxValue& indices, int64_t size) {
-  if (const std::optional<std::vector<int64_t>> known = ConstantInts(indices)) {
-    Tensor fixed(DataType::kInt64, indices.shape());
-    for (size_t i = 0; i < known->size(); ++i)
-      fixed.data<int64_t>()[i] = (*known)[i] < 0 ? (*known)[i] + size : (*known)[i];
-    return to.Constant(std::move(fixed));
-  }
-  return to.Node("FloorMod", {indices, to.Number(static_cast<double>(size), indices.dtype())});
-}
-
 OnnxValues Gather(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
   const OnnxValue& x = inputs[0];
   if (!x.known_rank() || x.rank() == 0) return {};
@@ -35,7 +24,6 @@ OnnxValues GatherNd(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inp
   return {to.Node("GatherNd", {inputs[0], inputs[1]})};
 }
 
-// Each index with the other coordinates of its own place.
 OnnxValues GatherElements(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
   constexpr int64_t kMostPlaces = int64_t{1} << 20;
   const OnnxValue& x = inputs[0];
@@ -45,20 +33,7 @@ OnnxValues GatherElements(OnnxEmitter& to, const OnnxNode& node, const OnnxValue
   const Shape shape = indices.shape();
   const int64_t axis = Axis(node.Int("axis", 0), x.rank()), size = x.shape().dim(static_cast<int>(axis));
   if (!IsExact(size) || size == 0 || !shape.IsExact() || shape.NumElements() > kMostPlaces) return {};
-  OnnxValues coordinates;
-  for (int other = 0; other < x.rank(); ++other) {
-    if (other == axis) {
-      coordinates.push_back(to.Cast(FromTheFront(to, indices, size), DataType::kInt64));
-      continue;
-    }
-    Tensor places(DataType::kInt64, shape);
-    int64_t inside = 1;
-    for (int i = other + 1; i < x.rank(); ++i) inside *= shape.dim(i);
-    for (int64_t i = 0; i < places.NumElements(); ++i)
-      places.data<int64_t>()[i] = i / inside % shape.dim(other);
-    coordinates.push_back(to.Constant(std::move(places)));
-  }
-  return {to.Node("GatherNd", {x, to.Node("Pack", coordinates, {{"axis", static_cast<int64_t>(x.rank())}})})};
+  return {to.Node("GatherNd", {x, PlacesAlong(to, indices, axis, size)})};
 }
 
 OnnxValues ConstantNode(OnnxEmitter& to, const OnnxNode& node, const OnnxValues&) {

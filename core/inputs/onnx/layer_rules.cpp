@@ -1,6 +1,5 @@
-// Normalization, softmax and reductions.
+// Softmax and reductions.
 #include <algorithm>
-#include <cmath>
 
 #include "core/inputs/onnx/onnx_node.h"
 
@@ -19,21 +18,13 @@ OnnxValues Softmax(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inpu
   return {to.Transposed(to.Node(node.op(), {to.Transposed(x, order)}), order)};
 }
 
-OnnxValues LayerNormalization(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
-  const OnnxValue& x = inputs[0];
-  if (!x.known_rank() || x.rank() == 0 || !IsFloat(x.dtype())) return {};
-  std::vector<int64_t> axes = AllAxes(x.rank());
-  axes.erase(axes.begin(), axes.begin() + Axis(node.Int("axis", -1), x.rank()));
-  const OnnxValue mean = Reduced(to, "Mean", x, axes, true);
-  const OnnxValue variance = Reduced(to, "Mean", to.Elementwise("SquaredDifference", {x, mean}), axes, true);
-  const OnnxValue epsilon = to.Number(node.Float("epsilon", 1e-5f), x.dtype());
-  const OnnxValue scale = to.Elementwise("Rsqrt", {to.Elementwise("AddV2", {variance, epsilon})});
-  OnnxValue result = to.Elementwise("Mul", {to.Elementwise("Sub", {x, mean}), scale});
-  if (inputs[1].exists()) result = to.Elementwise("Mul", {result, inputs[1]});
-  if (inputs[2].exists()) result = to.Elementwise("AddV2", {result, inputs[2]});
-  OnnxValues results{result, mean, scale};
-  results.resize(std::min<size_t>(3, static_cast<size_t>(node.num_outputs())));
-  return results;
+// Less the largest first, so that nothing overflows.
+OnnxValues LogSumExp(OnnxEmitter& to, const OnnxValue& x, const std::vector<int64_t>& axes, bool keep) {
+  const OnnxValue top = Reduced(to, "Max", x, axes, true);
+  const OnnxValue sum =
+      Reduced(to, "Sum", to.Elementwise("Exp", {to.Elementwise("Sub", {x, top})}), axes, keep);
+  return {to.Elementwise("AddV2",
+                         {to.Elementwise("Log", {sum}), keep ? top : Reduced(to, "Max", x, axes, false)})};
 }
 
 // Axes are an attribute, or, later, an input.
@@ -55,6 +46,8 @@ OnnxValues Reduce(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& input
   if (kind == "L1") return {Reduced(to, "Sum", to.Elementwise("Abs", {x}), axes, keep)};
   if (kind == "L2")
     return {to.Elementwise("Sqrt", {Reduced(to, "Sum", to.Elementwise("Square", {x}), axes, keep)})};
+  if (kind == "LogSum") return {to.Elementwise("Log", {Reduced(to, "Sum", x, axes, keep)})};
+  if (kind == "LogSumExp") return LogSumExp(to, x, axes, keep);
   if (kind == "SumSquare") return {Reduced(to, "Sum", to.Elementwise("Square", {x}), axes, keep)};
   if (x.dtype() == DataType::kBool) return {Reduced(to, kind == "Max" ? "Any" : "All", x, axes, keep)};
   return {Reduced(to, kind, x, axes, keep)};
@@ -80,10 +73,9 @@ OnnxValues CumSum(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& input
 void AddLayerRules(OnnxRules* rules) {
   for (const char* name : {"Softmax", "LogSoftmax"}) rules->emplace(name, Softmax);
   for (const char* name : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1",
-                           "ReduceL2", "ReduceSumSquare"})
+                           "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
     rules->emplace(name, Reduce);
   for (const char* name : {"ArgMax", "ArgMin"}) rules->emplace(name, ArgReduce);
-  rules->emplace("LayerNormalization", LayerNormalization);
   rules->emplace("CumSum", CumSum);
 }
 

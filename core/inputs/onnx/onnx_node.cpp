@@ -1,5 +1,6 @@
 #include "core/inputs/onnx/onnx_node.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -9,7 +10,16 @@ namespace lanescope {
 namespace {
 
 // ONNX's numbers for kinds of attributes.
-enum Kind { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kFloats = 6, kInts = 7 };
+enum Kind {
+  kFloat = 1,
+  kInt = 2,
+  kString = 3,
+  kTensor = 4,
+  kGraph = 5,
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8
+};
 
 }  // namespace
 
@@ -24,6 +34,12 @@ const onnx::AttributeProto* OnnxNode::Find(std::string_view name, int type) cons
   if (attribute != nullptr && attribute->type() != type && attribute->type() != 0)
     Throw(Code::kInvalidArgument, "has an attribute '{}' of kind {}, not {}", name, attribute->type(), type);
   return attribute;
+}
+
+bool OnnxNode::HasOnly(std::initializer_list<std::string_view> names) const {
+  return std::ranges::all_of(proto_.attribute(), [&](const onnx::AttributeProto& attribute) {
+    return std::ranges::find(names, std::string_view(attribute.name())) != names.end();
+  });
 }
 
 int64_t OnnxNode::Int(std::string_view name, int64_t fallback) const {
@@ -63,18 +79,37 @@ Tensor OnnxNode::TensorOf(std::string_view name) const {
   return OnnxTensor(attribute->t(), folder_);
 }
 
+std::vector<std::string> OnnxNode::Texts(std::string_view name) const {
+  const onnx::AttributeProto* attribute = Find(name, kStrings);
+  if (attribute == nullptr) return {};
+  return {attribute->strings().begin(), attribute->strings().end()};
+}
+
+const onnx::GraphProto& OnnxNode::GraphOf(std::string_view name) const {
+  const onnx::AttributeProto* attribute = Find(name, kGraph);
+  if (attribute == nullptr) Throw(Code::kInvalidArgument, "lacks the attribute '{}'", name);
+  return attribute->g();
+}
+
 const OnnxRules& AllOnnxRules() {
   static const OnnxRules* const rules = [] {
     auto* all = new OnnxRules;
-    AddElementRules(all);
-    AddLinearRules(all);
-    AddImageRules(all);
-    AddLayerRules(all);
-    AddShapeRules(all);
-    AddIndexRules(all);
+    for (const auto add :
+         {AddActivationRules, AddAttentionRules, AddConvolutionRules, AddElementRules, AddImageRules,
+          AddIndexRules, AddLayerRules, AddLinearRules, AddModelRules, AddNormRules, AddQuantizationRules,
+          AddRecurrentRules, AddResizeRules, AddScatterRules, AddShapeRules})
+      add(all);
     return all;
   }();
   return *rules;
+}
+
+std::string OnnxRuleName(const std::string& domain, const std::string& op) {
+  return domain.empty() || domain == "ai.onnx" ? op : domain + "." + op;
+}
+
+bool ReadsFormats(std::string_view op) {
+  return op == "DequantizeLinear" || op == "Cast" || op == "Identity";
 }
 
 std::optional<std::vector<int64_t>> ConstantInts(const OnnxValue& value) {
@@ -116,6 +151,34 @@ std::vector<int64_t> AllAxes(int rank) {
 bool IsFloat(DataType dtype) {
   return dtype == DataType::kFloat || dtype == DataType::kDouble || dtype == DataType::kHalf ||
          dtype == DataType::kBfloat16;
+}
+
+OnnxValue FromTheFront(OnnxEmitter& to, const OnnxValue& indices, int64_t size) {
+  if (const std::optional<std::vector<int64_t>> known = ConstantInts(indices)) {
+    Tensor fixed(DataType::kInt64, indices.shape());
+    for (size_t i = 0; i < known->size(); ++i)
+      fixed.data<int64_t>()[i] = (*known)[i] < 0 ? (*known)[i] + size : (*known)[i];
+    return to.Constant(std::move(fixed));
+  }
+  return to.Node("FloorMod", {indices, to.Number(static_cast<double>(size), indices.dtype())});
+}
+
+OnnxValue PlacesAlong(OnnxEmitter& to, const OnnxValue& indices, int64_t axis, int64_t size) {
+  const Shape shape = indices.shape();
+  OnnxValues coordinates;
+  for (int other = 0; other < shape.rank(); ++other) {
+    if (other == axis) {
+      coordinates.push_back(to.Cast(FromTheFront(to, indices, size), DataType::kInt64));
+      continue;
+    }
+    Tensor places(DataType::kInt64, shape);
+    int64_t inside = 1;
+    for (int i = other + 1; i < shape.rank(); ++i) inside *= shape.dim(i);
+    for (int64_t i = 0; i < places.NumElements(); ++i)
+      places.data<int64_t>()[i] = i / inside % shape.dim(other);
+    coordinates.push_back(to.Constant(std::move(places)));
+  }
+  return to.Node("Pack", coordinates, {{"axis", static_cast<int64_t>(shape.rank())}});
 }
 
 OnnxValue Reduced(OnnxEmitter& to, std::string_view op, const OnnxValue& value, std::vector<int64_t> axes,

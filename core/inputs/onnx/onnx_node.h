@@ -1,6 +1,7 @@
 // A node of an ONNX model with its attributes, and the rules that make nodes of ours of it. Internal to core.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,10 +20,13 @@ class OnnxNode {
       : proto_(proto), opset_(opset), folder_(folder) {}
 
   const std::string& op() const { return proto_.op_type(); }
+  const std::string& domain() const { return proto_.domain(); }
   int num_outputs() const { return proto_.output_size(); }
   // The version of ONNX's operators that the model is written in.
   int64_t opset() const { return opset_; }
 
+  // Whether every attribute is one of these: newer versions have more.
+  bool HasOnly(std::initializer_list<std::string_view> names) const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
   int64_t Int(std::string_view name, int64_t fallback) const;
   float Float(std::string_view name, float fallback) const;
@@ -30,7 +34,9 @@ class OnnxNode {
   std::optional<std::vector<int64_t>> Ints(std::string_view name) const;
   std::vector<int64_t> Ints(std::string_view name, const std::vector<int64_t>& fallback) const;
   std::vector<float> Floats(std::string_view name) const;
+  std::vector<std::string> Texts(std::string_view name) const;
   Tensor TensorOf(std::string_view name) const;
+  const onnx::GraphProto& GraphOf(std::string_view name) const;
 
  private:
   const onnx::AttributeProto* Find(std::string_view name) const;
@@ -47,14 +53,27 @@ class OnnxNode {
 using OnnxRule = OnnxValues (*)(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs);
 using OnnxRules = std::map<std::string, OnnxRule, std::less<>>;
 
-// By the op's name in ONNX's own domain. Built once.
+// By OnnxRuleName. Built once.
 const OnnxRules& AllOnnxRules();
+// "Relu" of ONNX's own domain, "com.microsoft.FusedConv" of others.
+std::string OnnxRuleName(const std::string& domain, const std::string& op);
+// Whether the op takes floats of less than 16 bits, which lie in bytes here (small_elements.h).
+bool ReadsFormats(std::string_view op);
+void AddActivationRules(OnnxRules* rules);
+void AddAttentionRules(OnnxRules* rules);
+void AddConvolutionRules(OnnxRules* rules);
 void AddElementRules(OnnxRules* rules);
-void AddLinearRules(OnnxRules* rules);
 void AddImageRules(OnnxRules* rules);
-void AddLayerRules(OnnxRules* rules);
-void AddShapeRules(OnnxRules* rules);
 void AddIndexRules(OnnxRules* rules);
+void AddLayerRules(OnnxRules* rules);
+void AddLinearRules(OnnxRules* rules);
+void AddModelRules(OnnxRules* rules);
+void AddNormRules(OnnxRules* rules);
+void AddQuantizationRules(OnnxRules* rules);
+void AddRecurrentRules(OnnxRules* rules);
+void AddResizeRules(OnnxRules* rules);
+void AddScatterRules(OnnxRules* rules);
+void AddShapeRules(OnnxRules* rules);
 
 // What several rules ask.
 // A constant tensor of integers; empty where it is none.
@@ -65,6 +84,13 @@ std::optional<double> ConstantNumber(const OnnxValue& value);
 int64_t Axis(int64_t axis, int rank);
 std::vector<int64_t> AllAxes(int rank);
 bool IsFloat(DataType dtype);
+// Indices that count from the end where they are negative, counted from the front: constants by their values,
+// others by arithmetic.
+OnnxValue FromTheFront(OnnxEmitter& to, const OnnxValue& indices, int64_t size);
+// Each index along an axis of this size with the other coordinates of its own place: [..., rank].
+OnnxValue PlacesAlong(OnnxEmitter& to, const OnnxValue& indices, int64_t axis, int64_t size);
+// Codes of floats of less than 16 bits as numbers.
+OnnxValue CastFromFormat(OnnxEmitter& to, const OnnxValue& x, DataType dtype);
 // Over these axes, in whichever order the value lies.
 OnnxValue Reduced(OnnxEmitter& to, std::string_view op, const OnnxValue& value, std::vector<int64_t> axes,
                   bool keep);

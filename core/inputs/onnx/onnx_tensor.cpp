@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/inputs/onnx/small_elements.h"
 
 namespace lanescope {
 namespace {
@@ -71,17 +73,6 @@ int64_t Number(const std::string& text) {
   return std::stoll(text);
 }
 
-// Inside `folder`, whatever the model says.
-fs::path FileInside(const std::string& folder, const std::string& location) {
-  const fs::path path(location);
-  const bool leaves =
-      path.empty() || path.is_absolute() ||
-      std::any_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
-  if (leaves || location.find('\0') != std::string::npos)
-    Throw(Code::kInvalidArgument, "lies in '{}', which is not beside the model", location);
-  return fs::path(folder) / path;
-}
-
 struct Place {
   fs::path path;
   int64_t offset = 0;
@@ -100,7 +91,11 @@ Place PlaceOf(const onnx::TensorProto& proto, const std::string& folder, int64_t
   if (folder.empty()) Throw(Code::kInvalidArgument, "lies in '{}', which cannot be read here", location);
   if (length.value_or(bytes) != bytes)
     Throw(Code::kInvalidArgument, "has {} bytes in '{}', not {}", *length, location, bytes);
-  place.path = FileInside(folder, location);
+  const std::optional<std::string> path = PathWithin(folder, location);
+  if (!path.has_value())
+    Throw(Code::kInvalidArgument, "lies in '{}', which leads out of the model's folder; copy the file there",
+          location);
+  place.path = *path;
   std::error_code error;
   if (!fs::is_regular_file(place.path, error))
     Throw(Code::kNotFound, "lies in '{}', which is no file beside the model", location);
@@ -129,7 +124,29 @@ int ValuesIn(const onnx::TensorProto& proto) {
                    proto.double_data_size(), proto.uint64_data_size()});
 }
 
+// Of elements that are not a whole number of bytes, or that no tensor here has.
+Tensor ConvertSmall(const onnx::TensorProto& proto, const std::string& folder) {
+  const Shape shape = TensorShape(proto);
+  const int64_t elements = shape.NumElements(), in_byte = 8 / SmallElementBits(proto.data_type());
+  if (elements > kMaxBytes) Throw(Code::kInvalidArgument, "has the shape {}", shape.ToString());
+  const int64_t size = (elements + in_byte - 1) / in_byte;
+  std::string bytes = proto.raw_data();
+  if (proto.data_location() == kExternal) {
+    const Place place = PlaceOf(proto, folder, size);
+    Tensor held(DataType::kUint8, Shape{size});
+    ReadFrom(place, &held);
+    bytes.assign(static_cast<const char*>(held.raw_data()), static_cast<size_t>(size));
+  } else if (bytes.empty()) {
+    for (const int32_t byte : proto.int32_data()) bytes += static_cast<char>(byte);
+  }
+  if (static_cast<int64_t>(bytes.size()) != size)
+    Throw(Code::kInvalidArgument, "has {} bytes for {} elements of {} bits", bytes.size(), elements,
+          SmallElementBits(proto.data_type()));
+  return UnpackElements(proto.data_type(), shape, bytes);
+}
+
 Tensor Convert(const onnx::TensorProto& proto, const std::string& folder) {
+  if (SmallElementBits(proto.data_type()) != 0) return ConvertSmall(proto, folder);
   const DataType dtype = OnnxDataType(proto.data_type());
   const Shape shape = TensorShape(proto);
   if (dtype == DataType::kString) {
@@ -170,6 +187,7 @@ Tensor Convert(const onnx::TensorProto& proto, const std::string& folder) {
 }  // namespace
 
 DataType OnnxDataType(int number) {
+  if (SmallElementBits(number) != 0) return SmallElementType(number);
   constexpr DataType kTypes[] = {
       DataType::kInvalid, DataType::kFloat,   DataType::kUint8,  DataType::kInt8,   DataType::kUint16,
       DataType::kInt16,   DataType::kInt32,   DataType::kInt64,  DataType::kString, DataType::kBool,
@@ -186,16 +204,6 @@ Tensor OnnxTensor(const onnx::TensorProto& proto, const std::string& folder) {
   } catch (const Error& error) {
     Throw(error.code(), "the tensor '{}' {}", proto.name(), error.message());
   }
-}
-
-Shape OnnxShape(const onnx::TensorType& type) {
-  if (!type.has_shape() || type.shape().dim_size() > Shape::kMaxRank) return Shape::Unknown();
-  Shape shape;
-  for (const onnx::Dimension& dim : type.shape().dim()) {
-    const bool exact = dim.value_case() == onnx::Dimension::kDimValue && dim.dim_value() >= 0;
-    shape.Append(exact ? dim.dim_value() : kUnknownDim);
-  }
-  return shape;
 }
 
 }  // namespace lanescope

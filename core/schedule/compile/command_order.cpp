@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/collective/joint_launch.h"
 #include "core/graph/work_pieces.h"
 #include "core/schedule/compile/draft.h"
@@ -74,6 +75,7 @@ std::vector<CommandId> Sort(const Rows<CommandId, CommandId>& after,
   std::vector<CommandId> order;
   order.reserve(waiting.size());
   while (!ready.empty()) {
+    StopPoint();
     const CommandId command = ready.top().second;
     ready.pop();
     const int launch = joint.Of(command);
@@ -219,6 +221,7 @@ void OrderCommands(Draft* draft) {
   QueueMaker queues(draft);
   WorkerCounter workers(*draft);
   for (const CommandId c : draft->commands.ids()) {
+    StopPoint();
     draft->command(c).queue = queues.For(draft->command(c));
     draft->command(c).rank = c.number();
     draft->command(c).workers = workers.For(draft->command(c));

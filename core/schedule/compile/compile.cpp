@@ -1,4 +1,5 @@
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/stream_issue.h"
 
@@ -8,14 +9,13 @@ Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest
                  const Placement& placement, const Machine& machine) {
   LANESCOPE_CHECK(placement.device.size() == graph.num_nodes());
   compile::Draft draft(graph, info, request, placement, machine);
-  compile::Prune(&draft);
-  compile::NumberVersions(&draft);
-  compile::Partition(&draft);
-  compile::OrderVariables(&draft);
-  compile::WriteThrough(&draft);
-  compile::OrderCommands(&draft);
-  compile::InsertEvents(&draft);
-  compile::PlanMemory(&draft);
+  for (const auto pass :
+       {&compile::Prune, &compile::NumberVersions, &compile::Partition, &compile::OrderVariables,
+        &compile::WriteThrough, &compile::OrderCommands, &compile::InsertEvents, &compile::PlanMemory}) {
+    StopPoint();
+    pass(&draft);
+  }
+  StopPoint();
   Schedule schedule = compile::Assemble(std::move(draft));
   schedule.issue = FindStreamIssues(schedule, graph, machine);
   return schedule;

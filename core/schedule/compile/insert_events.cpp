@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/stop_point.h"
 #include "core/schedule/compile/draft.h"
 
 namespace lanescope::compile {
@@ -18,6 +19,7 @@ class EventInserter {
   void Run() {
     const IdVector<CommandId, char> recorded = FindRecorded();
     for (const CommandId c : draft_.commands.ids()) {
+      StopPoint();
       const Command& command = draft_.command(c);
       kept_.clear();
       for (const CommandId before : draft_.after[c]) Await(command, before);

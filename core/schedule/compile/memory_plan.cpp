@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/base/units.h"
 #include "core/schedule/compile/arena.h"
 #include "core/schedule/compile/draft.h"
@@ -33,6 +34,7 @@ class Planner {
   void Run() {
     draft_.buffers.reserve(draft_.commands.size());
     for (const CommandId c : draft_.commands.ids()) {
+      StopPoint();
       order_.Add(draft_.after[c], InOrderQueue(draft_.command(c).queue));
       if (!draft_.command(c).is_work()) continue;
       AllocateOutputs(c);

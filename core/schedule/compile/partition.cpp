@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/stop_point.h"
 #include "core/place/colocation_rules.h"
 #include "core/schedule/compile/completion.h"
 #include "core/schedule/compile/draft.h"
@@ -33,7 +34,10 @@ class Partitioner {
       draft_.feeds.push_back(places_.NewValue(endpoint, host_, info, Storage::kFeed));
       places_.SetBase(endpoint, draft_.feeds.back());
     }
-    for (const NodeId id : draft_.order) AddNode(id);
+    for (const NodeId id : draft_.order) {
+      StopPoint();
+      AddNode(id);
+    }
     for (const Endpoint& fetch : draft_.request.fetches) {
       if (fetch.output >= 0) draft_.fetches.push_back(places_.Fetched(fetch));
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <queue>
 
+#include "core/base/stop_point.h"
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/compile/reachability.h"
 
@@ -25,7 +26,10 @@ class VersionCounter {
   void Run() {
     if (std::none_of(draft_.order.begin(), draft_.order.end(), [&](NodeId id) { return MayUpdate(id); }))
       return;
-    for (const NodeId id : draft_.order) FindAccesses(id);
+    for (const NodeId id : draft_.order) {
+      StopPoint();
+      FindAccesses(id);
+    }
     std::erase_if(accesses_, [](const auto& entry) { return entry.second.updates.empty(); });
     if (accesses_.empty()) return;
     FindEdges();

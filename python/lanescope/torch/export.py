@@ -24,7 +24,7 @@ _SMALL_FLOATS = ("float16", "bfloat16")
 _FED = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "int16": "int32"}  # what no feed may be
 
 
-@dataclass
+@dataclass(repr=False)
 class Exported:
     """A graph with its step. `graph_def`: the GraphDef's bytes; `run`: its run configuration; `feeds`: by name the
     values of the example inputs; `cost_only`: how often which ATen op stands for its cost, for want of a kernel;
@@ -36,11 +36,15 @@ class Exported:
     run: dict
     feeds: dict = field(default_factory=dict)
     cost_only: Counter = field(default_factory=Counter)
-    calls: list = field(default_factory=list, repr=False)
-    modules: dict = field(default_factory=dict, repr=False)
-    updates: list = field(default_factory=list, repr=False)
-    parameters: dict = field(default_factory=dict, repr=False)
-    tied: dict = field(default_factory=dict, repr=False)
+    calls: list = field(default_factory=list)
+    modules: dict = field(default_factory=dict)
+    updates: list = field(default_factory=list)
+    parameters: dict = field(default_factory=dict)
+    tied: dict = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        by_cost = f", {sum(self.cost_only.values())} ops by cost alone" if self.cost_only else ""
+        return f"<lanescope.torch.Exported: {len(self.graph_def)} bytes, {len(self.calls)} calls{by_cost}>"
 
     def run_without_files(self) -> dict[str, Any]:
         """The run configuration for who is given `feeds` as they are."""

@@ -12,10 +12,13 @@ from lanescope.torch.export import Exported
 
 def place_modules(exported: Exported, devices: Mapping[str, str]) -> dict[str, str]:
     """A placement by hand: by module its device, which those inside it share unless they have their own, going forward
-    and going back. Returns a mapping from nodes to devices, which every `strategy` takes.
+    and going back. Nodes that no kernel of the device computes, as padding of integers, are on the host beside it. Returns
+    a mapping from nodes to devices, which every `strategy` takes.
 
         place_modules(exported, {"blocks.2": "GPU:1", "blocks.3": "GPU:1"})
     """
+
+    from lanescope import _core
 
     def device_of(path):
         while path not in devices and path:
@@ -24,7 +27,8 @@ def place_modules(exported: Exported, devices: Mapping[str, str]) -> dict[str, s
 
     owners = [(node, call.module.removeprefix("gradients/")) for call in exported.calls for node in call.nodes]
     owners += [(name.replace(".", "/"), name.rpartition(".")[0]) for name in exported.parameters]
-    return {node: device for node, path in owners if (device := device_of(path)) is not None}
+    placed = {node: device for node, path in owners if (device := device_of(path)) is not None}
+    return _core.with_nodes_of_hosts(exported.graph_def, placed)
 
 
 def _default_device(device):

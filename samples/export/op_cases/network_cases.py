@@ -319,6 +319,48 @@ def depthwise(family):
                   filter_sizes=Constant([3, 2, 3, 2]), out_backprop=dy, **steps)
 
 
+def _with(array, places):
+  """A copy with other values at some places."""
+  copy = array.copy()
+  for place, value in places.items():
+    copy[place] = value
+  return copy
+
+
+# name: (input NHWC, filter HWIO, strides, padding)
+_PADDED = {
+    'same_3x3': ([2, 4, 5, 2], [3, 3, 2, 3], [1, 1, 1, 1], 'SAME'),
+    'same_stride2': ([1, 6, 7, 2], [3, 3, 2, 2], [1, 2, 2, 1], 'SAME'),
+    'many_channels': ([1, 5, 4, 20], [3, 2, 20, 6], [1, 1, 1, 1], 'SAME'),
+    'one_pixel_same': ([1, 1, 1, 2], [3, 3, 2, 2], [1, 1, 1, 1], 'SAME'),
+    'valid': ([1, 5, 4, 2], [3, 2, 2, 2], [1, 1, 1, 1], 'VALID'),
+}
+
+
+def padding_products(family):
+  """Zeros of the padding times what is not finite: once below each corner of a filter, of a gradient and of an image."""
+  for label, (source, kernel, strides, padding) in _PADDED.items():
+    windows = _convolution_shape(source, kernel, strides, padding, [1, 1, 1, 1])
+    steps = {'strides': strides, 'padding': padding}
+    corners = lambda last: {(0, 0, 0, 0): np.inf, (-1, -1, 1, last): np.nan, (-1, 0, -1, -1): -np.inf}
+    for name, prefix, shape in (('Conv2D', '', kernel), ('DepthwiseConv2dNative', 'depthwise', kernel[:3] + [2])):
+      last = shape[3] - 1
+      results = windows[:3] + [kernel[3] if prefix == '' else 2 * kernel[2]]
+      x, f, g = (random_array(label + prefix + kind, of, np.float32, -1, 1)
+                 for kind, of in (('x', source), ('f', shape), ('g', results)))
+      bad_f = _with(f, corners(last))
+      bad_g = _with(g, {(0, 0, 0, 0): np.inf, (0, -1, -1, 1): np.nan})
+      bad_x = _with(x, {(0, 0, 0, 0): np.inf, (0, -1, -1, 1): np.nan})
+      for spoilt, images, filters in (('filter', x, bad_f), ('image', bad_x, f)):
+        family.op(f'{name}/{label}_{spoilt}', name, golden.FLOAT32_SUM, input=images, filter=filters, **steps)
+      for spoilt, filters, gradient in (('filter', bad_f, g), ('gradient', f, bad_g)):
+        family.op(f'{name}BackpropInput/{label}_{spoilt}', name + 'BackpropInput', golden.FLOAT32_SUM,
+                  input_sizes=Constant(source), filter=filters, out_backprop=gradient, **steps)
+      for spoilt, images, gradient in (('image', bad_x, g), ('gradient', x, bad_g)):
+        family.op(f'{name}BackpropFilter/{label}_{spoilt}', name + 'BackpropFilter', golden.FLOAT32_SUM, input=images,
+                  filter_sizes=Constant(shape), out_backprop=gradient, **steps)
+
+
 def einsum(family):
   shapes = {'a': 2, 'b': 3, 'c': 4, 'd': 5, 'e': 2}
   for dtype in (np.float32, np.float64):
@@ -337,6 +379,7 @@ def einsum(family):
 
 FAMILIES = {
     'depthwise': depthwise,
+    'padding_products': padding_products,
     'einsum': einsum,
     'conv': conv,
     'pooling': pooling,

@@ -57,6 +57,13 @@ TEST(Npy, EveryTypeRoundTrips) {
   round_trip(Tensor::FromValues<int64_t>({1, 1, 2}, {1, -1}));
   round_trip(Tensor::FromValues<bool>({3}, {true, false, true}));
   round_trip(Tensor::FromValues<uint8_t>({3}, {0, 128, 255}));
+  for (const DataType dtype : {DataType::kHalf, DataType::kInt8, DataType::kInt16, DataType::kUint16,
+                               DataType::kUint32, DataType::kUint64}) {
+    Tensor bytes(dtype, {3});
+    for (int64_t i = 0; i < bytes.ByteSize(); ++i)
+      static_cast<uint8_t*>(bytes.raw_data())[i] = static_cast<uint8_t>(7 * i + 1);
+    round_trip(bytes);
+  }
   round_trip(Tensor(DataType::kFloat, {0, 4}));
   std::filesystem::remove(path);
 }

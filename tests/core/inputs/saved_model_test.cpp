@@ -96,6 +96,32 @@ TEST(SavedModels, TheSignatureSaysWhatAStepIs) {
               HasSubstr("has no signature 'gone'"));
 }
 
+TEST(SavedModels, FeedsAndFetchesAreKnownByTheSignaturesNames) {
+  const SavedModel model = ReadSavedModel(ModelPath("module"));
+  EXPECT_EQ(GraphTensorOf(model.spec, "x"), "serving_default_x:0");
+  EXPECT_EQ(GraphTensorOf(model.spec, "y"), model.spec.fetches[1]);
+  EXPECT_THAT(model.notes,
+              ElementsAre(testing::Pair("serving_default_x:0", "'x' of shape [?,2] is taken as [1,2]")));
+}
+
+// Keras 3 saves copies of its variables; those that the step reads get their values by their names.
+TEST(SavedModels, VariablesThatTheRestoringNodeLeavesOutAreRestored) {
+  const SavedModel model = ReadSavedModel(ModelPath("keras"));
+  const Node& assign = model.graph.node(model.graph.FindNode("sequential/dense/bias/restored"));
+  EXPECT_EQ(assign.op, "AssignVariableOp");
+  EXPECT_EQ(model.graph.node(assign.inputs[0].node).name, "sequential/dense/bias");
+  const Tensor& value = model.graph.node(assign.inputs[1].node).GetTensorAttr("value");
+  ASSERT_EQ(value.shape(), Shape{4});
+  EXPECT_EQ(value.data<float>()[1], -1.0f);
+  EXPECT_THAT(model.spec.init, testing::Contains(assign.name));
+}
+
+// One whose variables are all restored has no other assignments.
+TEST(SavedModels, VariablesThatAreRestoredAreLeftAlone) {
+  const SavedModel model = ReadSavedModel(ModelPath("module"));
+  for (const std::string& node : model.spec.init) EXPECT_FALSE(node.ends_with("/restored")) << node;
+}
+
 TEST(SavedModels, DamagedOnesAreRefused) {
   const std::string folder = CopyOf("module");
   const std::string bytes = ReadFile(folder + "/saved_model.pb");

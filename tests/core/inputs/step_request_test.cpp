@@ -43,6 +43,30 @@ TEST(StepRequest, TakesEveryOutputThatThereIs) {
           {split, 0}, {split, 1}, {graph.FindNode("x"), 0}, {barrier, -1}, {split, -1}, {barrier, -1}}));
 }
 
+// Law: of a chain x -> mid -> y and a node beside it, a step that is fed `mid` needs mid and y, and no x.
+TEST(StepRequest, NodesOfAStepEndAtItsFeeds) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{4});
+  const Endpoint mid = builder.Op("Neg", "mid").Input(x).Build();
+  builder.Op("Neg", "y").Input(mid).Build();
+  builder.Op("Neg", "beside").Input(x).Build();
+  const Graph graph = builder.Take();
+  const auto needed = [&](const std::string& fed) {
+    RunSpec spec;
+    spec.feeds = {{fed, {}}};
+    spec.feeds.at(fed).shape = Shape{4};
+    spec.fetches = {"y"};
+    const auto nodes = NodesOfStep(graph, spec, StepRequestOf(graph, spec));
+    std::string names;
+    for (const NodeId id : graph.node_ids())
+      if (nodes[id]) names += graph.node(id).name + " ";
+    return names;
+  };
+  EXPECT_EQ(needed("x"), "x mid y ");
+  EXPECT_EQ(needed("mid"), "mid y ");
+  EXPECT_EQ(needed("beside"), "x mid y ");
+}
+
 // Law: what a node does not give cannot be asked for, whoever asks.
 TEST(StepRequest, RefusesOutputsThatThereAreNot) {
   EXPECT_THAT(ErrorOfStep("split:2"),

@@ -70,6 +70,12 @@ TEST_F(PlacementTest, WritingAndReadingLosesNothing) {
   EXPECT_EQ(back.priority, placement.priority);
 }
 
+TEST_F(PlacementTest, ANodeIsNamedOnce) {
+  EXPECT_EQ(ErrorOf(R"({"nodes": {"a": {"device": "GPU:0"}, "b": {}, "a": {"device": "GPU:1"}}})"),
+            "an object has the key 'a' twice; keep one of them");
+  EXPECT_EQ(ErrorOf(R"({"nodes": {"a": {"device": "GPU:0"}, "b": {"device": "GPU:0"}}})"), "accepted");
+}
+
 TEST_F(PlacementTest, RefusesWhatCannotBe) {
   EXPECT_EQ(ErrorOf(R"({"nodes": {"x": {"device": "GPU:1"}}})"), "placement: the graph has no node 'x'");
   EXPECT_EQ(ErrorOf(R"({"nodes": {"a": {"device": "GPU:9"}}})"),

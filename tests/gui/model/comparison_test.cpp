@@ -98,6 +98,24 @@ TEST(DiffTest, CounterpartIsThePredictionOfTheSameStep) {
   EXPECT_EQ(CounterpartOf(timeline, b), a);
 }
 
+TEST(DiffTest, ComparesWhatIsShown) {
+  Timeline timeline;
+  EXPECT_EQ(RunsToCompare(timeline, {}), std::pair(RunKey{0}, RunKey{0}));
+  std::vector<RunKey> keys;
+  for (int i = 0; i < 3; ++i) keys.push_back(timeline.Add(test::TwoDeviceRun()));
+  timeline.SetBaseline(keys[0]);
+  EXPECT_EQ(RunsToCompare(timeline, {}), std::pair(keys[0], keys[1]));
+  EXPECT_EQ(RunsToCompare(timeline, {.hidden = {keys[1]}}), std::pair(keys[0], keys[2]));
+  EXPECT_EQ(RunsToCompare(timeline, {.hidden = {keys[0]}}), std::pair(keys[1], keys[2]));
+  EXPECT_EQ(RunsToCompare(timeline, {.selected = keys[2]}), std::pair(keys[0], keys[2]));
+  EXPECT_EQ(RunsToCompare(timeline, {.selected = keys[1], .hidden = {keys[1]}}), std::pair(keys[0], keys[2]));
+  // What was chosen counts, shown or not; with one shown there is still a comparison.
+  EXPECT_EQ(RunsToCompare(timeline, {.a = keys[1], .b = keys[0], .hidden = {keys[0]}}),
+            std::pair(keys[1], keys[0]));
+  EXPECT_EQ(RunsToCompare(timeline, {.b = keys[0]}), std::pair(keys[1], keys[0]));
+  EXPECT_EQ(RunsToCompare(timeline, {.hidden = {keys[0], keys[2]}}), std::pair(keys[1], keys[0]));
+}
+
 TEST(MemoryVerdictTest, SaysWhatFits) {
   const auto run = test::TwoDeviceRun();
   const auto verdicts = MemoryVerdicts(*run);

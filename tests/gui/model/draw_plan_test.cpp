@@ -290,16 +290,36 @@ TEST(PickingTest, DrawnSlicesAreHit) {
   }
 }
 
-TEST(MinimapTest, ShowsTheShareOfBusyLanes) {
+// 100,000 short slices before and after one that takes a tenth of the picture.
+TEST(DrawRowsTest, ALongSliceAmongManyHasItsName) {
+  std::vector<RawSlice> slices;
+  const auto add_short = [&](int64_t from) {
+    for (int64_t i = 0; i < 100'000; ++i) slices.push_back({from + 9 * i, from + 9 * i + 8, 0, -1, -1});
+  };
+  add_short(0);
+  slices.push_back({900'000, 1'100'000, 1, -1, -1});
+  add_short(1'100'000);
+  RunData run;
+  run.devices.push_back(test::Device("GPU:0"));
+  run.ops = {test::Op("short", "Relu", 0), test::Op("long", "Relu", 1)};
+  run.lanes.push_back(test::MakeLane(LaneRole::kCompute, 0, std::move(slices)));
   Timeline timeline;
-  timeline.Add(test::TwoDeviceRun());
+  timeline.Add(FinishRun(std::move(run), {}));
   const auto axes = AlignRuns(timeline, Alignment::kStart);
-  const auto rows = BuildMinimap(timeline, axes, 100);
-  ASSERT_EQ(rows.size(), 1u);
-  double busy = 0;
-  for (const DrawColumn& column : rows[0].columns) busy += column.busy;
-  // 400 of 1000 ns on GPU:0, 520 on GPU:1.
-  EXPECT_NEAR(busy, 46, 0.5);
+  const auto [begin, end] = AxisExtent(timeline, axes);
+  ViewTransform view;
+  view.SetWidth(1000);
+  view.SetExtent(begin, end);
+  view.Show(begin, end);
+  DrawOptions options;
+  options.height_px = 1000;
+  DrawPlan plan;
+  BuildDrawPlan(timeline, ComputeLayout(timeline, {}, {}), axes, view, {}, options, &plan);
+  ASSERT_EQ(plan.lanes.rows.size(), 1u);
+  ASSERT_EQ(plan.lanes.labels.size(), 1u);
+  EXPECT_EQ(plan.lanes.labels[0].text, "long");
+  ASSERT_EQ(plan.lanes.slices.size(), 1u);
+  EXPECT_NEAR(plan.lanes.slices[0].x1 - plan.lanes.slices[0].x0, 100, 1);
 }
 
 TEST(RulerTest, TicksAreRoundAndApart) {

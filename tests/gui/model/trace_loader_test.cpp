@@ -114,7 +114,7 @@ TEST(TraceLoaderTest, ReadsExportsOfEveryVersion) {
 
 TEST(TraceLoaderTest, EmptyTracesSaySo) {
   traces::ScratchFile file;
-  { traces::TraceWriter writer(file.path()); }
+  const traces::TraceWriter writer(file.path());  // which takes a trace without runs away when it closes
   std::vector<std::shared_ptr<const RunData>> runs;
   const LoadState state = StateOf(file.path(), &runs);
   EXPECT_EQ(state.phase, LoadState::Phase::kDone);

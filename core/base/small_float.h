@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace lanescope::exec::functors {
+namespace lanescope {
 
 inline float HalfToFloat(uint16_t half) {
   constexpr uint32_t kExponent = uint32_t{0x7c00} << 13;
@@ -54,4 +54,4 @@ inline uint16_t TruncateToBfloat16(float value) {
   return static_cast<uint16_t>(bits >> 16);
 }
 
-}  // namespace lanescope::exec::functors
+}  // namespace lanescope

@@ -1,0 +1,86 @@
+// A session as Python has it: stepped by one thread, closed by any, whatever the other is at.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/error.h"
+#include "python/binding/handles.h"
+#include "study/measure/recorded_run.h"
+#include "traces/record/trace_writer.h"
+
+namespace lanescope::python {
+
+struct SessionSettings {
+  std::string trace;  // empty: none
+  std::optional<uint64_t> seed;
+  double timeout_s = 0;
+  std::string profile;
+};
+
+// One run, step by step. Every method is called with the interpreter's lock.
+class OpenSession {
+ public:
+  OpenSession(const PlacementHandle& placement, const SessionSettings& settings);
+  // Closes it; errors are lost, so call Close.
+  ~OpenSession();
+  OpenSession(const OpenSession&) = delete;
+  OpenSession& operator=(const OpenSession&) = delete;
+
+  // Its fetches. Throws FailedPrecondition where it is closed or another thread runs a step, Cancelled where
+  // it is closed meanwhile.
+  nb::dict Step(const std::optional<nb::dict>& feeds, bool recorded);
+  // Ends the step that runs, waits for it and completes the run. `error`: what cut the run short; empty: what
+  // its last step failed of, if it did. A signal's handler that closes the session of the step in which it
+  // runs only ends that. Idempotent.
+  void Close(const std::string& error);
+  // The same once the program ends (calls.h). A step that does not end is left alone.
+  void CloseAtEnd();
+
+  const std::vector<int64_t>& step_ns() const { return step_ns_; }
+  int run_id() const { return run_id_; }
+  bool oversubscribed() const { return oversubscribed_; }
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ private:
+  class Turn;
+  void RunStep(bool recorded);
+  nb::dict Fetches() const;
+  std::map<std::string, Tensor> FeedsOf(int64_t step) const;
+  Error WhyCancelled(const Error& error);
+  bool Finish();
+
+  const PlacementHandle placement_;
+  study::RecordedRunOptions options_;
+  study::Cancellation cancellation_;
+
+  std::mutex mutex_;  // guards these
+  std::condition_variable idle_;
+  bool busy_ = false;     // somebody has the turn
+  bool closing_ = false;  // no other step begins
+  std::thread::id stepping_;
+
+  // Of who has the turn.
+  std::optional<std::map<std::string, Tensor>> fed_;
+  std::vector<Tensor> fetches_;
+  std::vector<std::string> told_;
+  std::string error_;  // what the last step failed of
+  std::unique_ptr<study::RunCapture> capture_;
+  std::unique_ptr<traces::TraceWriter> writer_;
+  std::unique_ptr<study::RecordedRun> run_;  // null: closed
+
+  // What Python reads, changed with its lock.
+  std::vector<int64_t> step_ns_;
+  std::vector<std::string> notes_;
+  int run_id_ = 0;
+  bool oversubscribed_ = false;
+};
+
+}  // namespace lanescope::python

@@ -1,0 +1,14 @@
+// What is to be said of a prediction before its figures. Internal to sims and study.
+#pragma once
+
+#include <string>
+
+#include "core/machine/machine.h"
+#include "sims/predict/predict.h"
+
+namespace lanescope::sims {
+
+// As Prediction::caveat has it.
+std::string CaveatOf(const BasisShares& basis, const Machine& machine);
+
+}  // namespace lanescope::sims
