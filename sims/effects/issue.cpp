@@ -47,8 +47,7 @@ struct Unit {
   bool is_segment = false;
 };
 
-// By the first command. Those that wait for nothing of the host wait for the step's beginning, if they are
-// the first that were issued.
+// By the first command, of those in which something ran.
 std::map<CommandId, Unit> UnitsOf(const StepStarts& starts, const StepStarts::Step& step,
                                   const Rows<CommandId, CommandId>& predecessors) {
   const Schedule& schedule = starts.schedule();

@@ -59,5 +59,28 @@ TEST(Queue, RunsShareNothing) {
   EXPECT_EQ(filled.Wait().status, 0);
 }
 
+// A queue that holds one element, put there by the init op: the second step waits, until its time is over or
+// somebody interrupts it.
+TEST(Queue, AStepThatWaitsEndsInTime) {
+  const Folder folder;
+  const std::string types = R"(attr { key: "component_types" value { list { type: DT_FLOAT } } })";
+  const std::string graph = folder.Write(
+      "waits.pbtxt",
+      R"(node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "value"
+    value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+  node { name: "queue" op: "FIFOQueueV2" )" +
+          types + R"( }
+  node { name: "fill" op: "QueueEnqueueV2" input: "queue" input: "one"
+    attr { key: "Tcomponents" value { list { type: DT_FLOAT } } } }
+  node { name: "take" op: "QueueDequeueV2" input: "queue" )" +
+          types + " }");
+  folder.Write("waits.run.json", R"({"init": ["fill"], "fetches": ["take"]})");
+  ExpectError(Lanescope({"run", graph, "--steps", "2", "--warmup", "0", "--timeout", "50"}), 1,
+              "DeadlineExceeded", "still waits for queue 'queue'");
+  Process run({"run", graph, "--steps", "2", "--warmup", "0"});
+  run.Signal(SIGINT);
+  EXPECT_NE(run.Wait().status, 0);
+}
+
 }  // namespace
 }  // namespace lanescope::cli
