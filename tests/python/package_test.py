@@ -126,7 +126,7 @@ def test_placements_of_a_program_are_called_so(tmp_path):
     placement = dict(lanescope.place(DEEPCONN, MACHINE, "alternating"))
     trace = tmp_path / "t.db"
     assert lanescope.simulate(DEEPCONN, MACHINE, placement, trace=trace)["step_ns"]
-    assert lanescope.Trace(trace).runs()[0]["strategy"] == "placement"
+    assert lanescope.Trace(trace).runs[0]["strategy"] == "placement"
     comparison = lanescope.compare(DEEPCONN, MACHINE, ["single", placement], run=False)
     assert [row["strategy"] for row in comparison["rows"]] == ["single", "placement"]
     assert "deepconn_dual placement" in json.dumps(comparison["verdict"])

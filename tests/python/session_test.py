@@ -61,7 +61,7 @@ def program(folder, text):
 
 def reason(folder):
     """Of the only run of the trace."""
-    (run,) = lanescope.Trace(folder / "trace.db").runs()
+    (run,) = lanescope.Trace(folder / "trace.db").runs
     assert run["steps"] == 1
     return run["error"]
 
