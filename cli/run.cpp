@@ -20,10 +20,10 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
-#include "exec/calls/remote_tasks.h"
 #include "study/job/job.h"
 #include "study/job/mpi.h"
 #include "study/job/serving.h"
+#include "study/measure/participation.h"
 #include "study/measure/recorded_run.h"
 #include "traces/report/statistics.h"
 
@@ -32,7 +32,7 @@ namespace {
 
 using nlohmann::json;
 
-// Who runs the init targets where some processes serve others.
+// Who runs the init targets where some processes serve others, in the order of Participation::Initializer.
 constexpr std::array<std::string_view, 3> kInits = {"first", "each", "none"};
 
 struct RunOptions {
@@ -192,32 +192,21 @@ void RunEnsemble(const RunOptions& given) {
                .as_json = options.as_json});
 }
 
-// Where some processes serve, those that do are not told apart from this one's own devices but by name.
-struct Served {
-  Served(exec::Transport* ranks, const study::Roles& roles)
-      : tasks(ranks, roles.servers), separate(roles.servers, [this](int rank) {
-          tasks.Lose(rank,
-                     "has not answered for ten seconds: it was stopped, or its host or network is gone");
-        }) {}
-
-  exec::RemoteTasks tasks;
-  study::SeparateRanks separate;
-};
-
-int InitializerOf(const RunOptions& options, const exec::Transport& ranks, const study::Roles& roles) {
-  if (options.init == "each") return ranks.rank();
-  return options.init == "none" ? -1 : roles.clients.front();
+study::Participation::Initializer InitializerOf(const RunOptions& options) {
+  const auto name = std::ranges::find(kInits, options.init);
+  return static_cast<study::Participation::Initializer>(name - kInits.begin());
 }
 
 void RunGraph(const RunOptions& given) {
   study::RunCapture capture(ProfileOf(given));
   const RunOptions options = WithRank(given);
   exec::Transport* const ranks = study::WorldTransport();
-  study::Roles roles;
-  if (ranks != nullptr) roles = study::ShareRoles(ranks, false, options.trace);
-  study::Job job(roles.are_served() ? nullptr : ranks);
-  if (roles.are_served() && capture.active())
+  study::Participation processes(ranks, options.trace);
+  study::Job& job = processes.job();
+  if (processes.is_served() && capture.active())
     Throw(Code::kUnimplemented, "--profile where others serve this process; record commands alone");
+  if (!processes.is_served() && !options.reset.empty())
+    Throw(Code::kInvalidArgument, "--reset is for variables that `lanescope serve` keeps, and nobody serves");
   const Machine machine = job.JoinGpus(options.machine.Load(), NoteLine);
   study::WorkloadOptions step = options.step.On(machine);
   step.joint_launches = job.InAll(step.joint_launches);
@@ -225,17 +214,8 @@ void RunGraph(const RunOptions& given) {
   std::vector<NodeId> order;
   PlaceOptions place = options.place;
   if (options.log) place.order = &order;
-  std::optional<Served> served;
-  if (!roles.are_served() && !options.reset.empty())
-    Throw(Code::kInvalidArgument, "--reset is for variables that `lanescope serve` keeps, and nobody serves");
-  if (roles.are_served()) {
-    study::RequireTasks(machine, ranks);
-    served.emplace(ranks, roles);
-  }
   const study::PlacedGraph placed =
-      served ? study::PlaceForClient(workload, options.strategy, machine, ranks->rank(), roles.servers,
-                                     RooflineCost(), place)
-             : study::Place(workload, options.strategy, machine, RooflineCost(), place);
+      processes.Place(workload, options.strategy, machine, RooflineCost(), place);
   job.RequireSame(placed, machine, SettingsText(options, *placed.workload));
   if (options.log && job.is_first()) {
     const std::string lines = DeviceMapping(machine) + PlacementLog(placed, machine, order);
@@ -248,18 +228,15 @@ void RunGraph(const RunOptions& given) {
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;
   if (!options.trace.empty() && job.is_first()) writer = std::make_unique<traces::TraceWriter>(options.trace);
-  study::RecordedRun run(placed, machine, writer.get(),
-                         {.settings = options.run.settings,
-                          .capture = &capture,
-                          .cancellation = &Interruption(),
-                          .job = &job,
-                          .computers = roles.are_served() ? roles.computers : job.computers(),
-                          .servers = served ? &served->tasks : nullptr,
-                          .initializer = served ? InitializerOf(options, *ranks, roles) : -1,
-                          .reset = options.reset,
-                          .alone_steps = options.alone_steps,
-                          .together = options.together,
-                          .note = NoteLine});
+  study::RecordedRun run(
+      placed, machine, writer.get(),
+      {.settings = options.run.settings,
+       .capture = &capture,
+       .cancellation = &Interruption(),
+       .participant = processes.MakeParticipant(
+           InitializerOf(options),
+           {.reset = options.reset, .alone_steps = options.alone_steps, .together = options.together}),
+       .note = NoteLine});
   {
     std::optional<Progress> progress;
     if (job.is_first()) progress.emplace("step", options.run.steps);
@@ -276,7 +253,7 @@ void RunGraph(const RunOptions& given) {
   LANESCOPE_CHECK(spread.has_value());
   if (options.as_json) {
     json result = ResultJson(run, *spread, options.trace);
-    result["ranks"] = RanksJson(job, machine, served ? ranks : nullptr);
+    result["ranks"] = RanksJson(job, machine, processes.is_served() ? ranks : nullptr);
     PrintJson(JsonText(result));
   } else {
     PrintResult(run, *spread, options.trace);

@@ -85,9 +85,7 @@ RecordedRunOptions Comparer::RunOptions() const {
   options.keep_events = true;
   options.cancellation = request_.cancellation;
   options.note = request_.note;
-  options.job = request_.job;
-  if (request_.job != nullptr) options.computers = request_.job->computers();
-  options.start_together = true;
+  options.participant = ProcessOfJob(request_.job, true);
   return options;
 }
 
@@ -141,7 +139,7 @@ void Comparer::Measure() {
       options.copy_cores = measured_machine_.host.copy_cores;
       options.watch_others = true;
     }
-    measurements_.Start(writer_.get(), options, request_.warmup);
+    measurements_.Start(writer_.get(), options, request_.job, request_.warmup);
     if (IsFirst()) handoffs = MakeHandoffChain(comparison_.machine, request_.cancellation);
     const auto messages = MakeMessageChain(comparison_.machine, request_.job, request_.cancellation);
     const auto small = MakeSmallMessageChain(comparison_.machine, request_.job, request_.cancellation);

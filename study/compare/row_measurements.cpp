@@ -53,10 +53,10 @@ void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& f
   }
 }
 
-void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOptions& options,
+void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOptions& options, Job* job,
                             int warmup_steps) {
   note_ = options.note;
-  if (options.job != nullptr && options.job->is_shared()) job_ = options.job;
+  if (job != nullptr && job->is_shared()) job_ = job;
   RecordedRunOptions watched = options;
   if (options.watch_others) {
     watched.core_speeds = &core_speeds_.emplace();

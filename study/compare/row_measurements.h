@@ -31,9 +31,9 @@ class RowMeasurements {
   RowMeasurements(std::vector<ComparisonRow>* rows, const Machine& machine)
       : rows_(*rows), machine_(machine) {}
 
-  // Prepares and warms up every row that has not failed. `options`: of every row's run; with a job all of its
-  // processes make the same calls, and the first one judges. Throws Cancelled.
-  void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
+  // Prepares and warms up every row that has not failed. `options`: of every row's run; with a `job` all of
+  // its processes make the same calls, and the first one judges. Throws Cancelled.
+  void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, Job* job, int warmup_steps);
   // While more than a third of a row's rounds are disturbed more are run, of all rows, at most as many again.
   // `beside` is called in every one, in the first process alone, `together` in all. Throws Cancelled.
   void RunRounds(int rounds, int steps, const std::function<void()>& beside,

@@ -132,7 +132,6 @@ class EnsembleRun {
     options.settings = options_.run.settings;
     options.settings.seed = seed;
     options.cancellation = options_.cancellation;
-    options.job = &job_;
     options.note = [this](const std::string& line) {
       const std::lock_guard lock(mutex_);
       Tell(options_.note, line);
@@ -143,7 +142,7 @@ class EnsembleRun {
   // As a session.
   std::unique_ptr<RecordedRun> MakeRun(size_t replica, traces::TraceWriter* writer) {
     RecordedRunOptions options = OptionsOf(Seed(replica));
-    options.task = TaskOf(replica);
+    options.participant = TaskOfJob(&job_, TaskOf(replica));
     options.keep_events = records_ && !job_.is_first();
     return std::make_unique<RecordedRun>(PlacedOn(devices_[replica]), machine_, writer, options);
   }
@@ -325,8 +324,9 @@ class EnsembleRun {
     for (const DeviceId own : devices_) {
       for (const DeviceId device : PlacementOn(own).device) placed.placement.device.Add(device);
     }
-    RecordedRun run(OnWire(std::move(placed), machine_, options_.wire), machine_, options_.writer,
-                    OptionsOf(Seed(0)));
+    RecordedRunOptions options = OptionsOf(Seed(0));
+    options.participant = ProcessOfJob(&job_);
+    RecordedRun run(OnWire(std::move(placed), machine_, options_.wire), machine_, options_.writer, options);
     Stretch stretch;
     Start start(1, [] {});
     RunOne(&run, 0, &start, &stretch);

@@ -28,7 +28,7 @@ RecordedChain::RecordedChain(const std::string& name, Chain chain, const Machine
   RecordedRunOptions options;
   options.keep_events = true;
   options.cancellation = cancellation;
-  options.job = job;
+  options.participant = ProcessOfJob(job);
   run_ = std::make_unique<RecordedRun>(PlacedGraph{workload_.get(), name, std::move(chain.placement)},
                                        machine, nullptr, options);
 }

@@ -7,15 +7,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/machine/tasks.h"
-#include "exec/calls/remote_tasks.h"
 #include "exec/measure/gpu_machine.h"
-#include "study/job/copy_ends.h"
 #include "study/job/this_machine.h"
 #include "study/measure/job_capture.h"
 #include "study/measure/oversubscription.h"
 #include "study/measure/undisturbed.h"
-#include "study/workload/filled_queues.h"
 
 namespace lanescope::study {
 namespace {
@@ -35,21 +31,12 @@ constexpr size_t kInputGathered = 8192;
 // Steps of a job after which the first process gets the events of the others.
 constexpr int kStepsGathered = 64;
 
-exec::SessionOptions SessionOptionsOf(const RecordedRunOptions& of, const Machine& machine) {
+exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Participant& participant,
+                                      const Machine& machine) {
   exec::SessionOptions options;
-  if (of.task >= 0) {
-    options.job.client = of.task;
-    options.device_set = std::make_shared<exec::DeviceSet>(SeenByTask(machine, of.task), of.settings.devices);
-  } else if (of.job != nullptr) {
-    options.job = of.job->session_options();
-  }
-  if (of.servers != nullptr) {
-    options.job.transport = &of.servers->transport();
-    options.job.client = of.servers->transport().rank();
-    options.job.servers = of.servers;
-  }
-  if (of.settings.seed.has_value()) options.seed = *of.settings.seed;
-  options.devices = of.settings.devices;
+  if (settings.seed.has_value()) options.seed = *settings.seed;
+  options.devices = settings.devices;
+  participant.Join(machine, &options);
   return options;
 }
 
@@ -73,29 +60,17 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
       machine_(machine),
       writer_(writer),
       options_(options),
+      participant_(options.participant != nullptr ? options.participant : std::make_shared<Participant>()),
       spec_(WithSeed(placed.workload->spec(), options.settings.seed)) {
-  if (IsShared() && !IsServed() && !spec_.queue_runners.empty()) {
-    Throw(
-        Code::kUnimplemented,
-        "{} has threads that fill its queues, whose steps processes that make the same calls cannot take in "
-        "the same order; run it in one process, or with tasks that others serve (lanescope serve)",
-        placed_.workload->name());
-  }
-  // What is emptied is gone for sessions that come later: those of clients that wait are made after that.
-  if (AwaitsValues()) {
-    AwaitClient(options_.initializer, exec::Stage::kReady);
-  } else if (IsServed() && !options_.reset.empty()) {
-    options_.servers->Reset(options_.reset);
-  }
+  participant_->RequireRunnable(*placed_.workload);
+  participant_->AwaitVariables(options_.cancellation);
   session_ = std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
-                                             SessionOptionsOf(options, machine));
+                                             SessionOptionsOf(options.settings, *participant_, machine));
   Initialize();
   if (options_.cancellation != nullptr) options_.cancellation->Check();
   step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
-  const bool others_fill = IsServed() && !options_.servers->OtherClients().empty();
-  if (!others_fill)
-    RequireFilledQueues(*placed_.workload, *step_->schedule,
-                        IsServed() ? QueueFillers::kGraph : QueueFillers::kRun);
+  if (const auto fillers = participant_->queue_fillers())
+    RequireFilledQueues(*placed_.workload, *step_->schedule, *fillers);
   if (writer_ != nullptr) BeginTrace();
   try {
     BeginCapture();
@@ -111,25 +86,28 @@ void RecordedRun::BeginTrace() {
   trace_sink_ = writer_->Sink(run_id_);
 }
 
-// Of a job where one process cannot capture, none does.
+void RecordedRun::Initialize() {
+  const std::vector<std::string> targets = participant_->InitTargets(placed_, machine_);
+  if (!targets.empty()) {
+    const Cancellation::Running running(options_.cancellation, session_.get());
+    session_->Run(exec::RunRequest{{}, {}, targets});
+  }
+  participant_->Initialized();
+}
+
 void RecordedRun::BeginCapture() {
   RunCapture* const capture = options_.capture;
   if (capture == nullptr || !exec::HasPhysicalGpus(machine_)) return;
   if (!capture->active() && capture->problem().empty()) return;  // nobody has asked for it
-  const bool of_job = IsShared() && !IsServed();
-  if (writer_ == nullptr && !of_job) return;
-  const std::string problem =
-      of_job ? CaptureProblemOfJob(*capture, *options_.job, machine_) : capture->problem();
+  if (writer_ == nullptr && !participant_->shares_captures()) return;
+  const std::string problem = participant_->CaptureProblem(*capture, machine_);
   if (!problem.empty()) {
     if (writer_ != nullptr) Tell(options_.note, "note: GPU activity is not captured: " + problem);
     return;
   }
   traces::ActivitySink* const sink = writer_ != nullptr ? writer_->Capture(run_id_) : nullptr;
-  if (of_job) {
-    job_capture_ = std::make_unique<JobCapture>(capture, *options_.job, *step_->share, sink);
-  } else {
-    capture->SendTo(sink);
-  }
+  job_capture_ = participant_->ShareCapture(capture, *step_, sink);
+  if (job_capture_ == nullptr) capture->SendTo(sink);
   session_->Observe(capture->observer());
 }
 
@@ -140,19 +118,13 @@ RecordedRun::~RecordedRun() {
 }
 
 void RecordedRun::Consume(std::span<const Event> events) {
-  if (!IsShared()) return Deliver(events);
+  if (!participant_->gathers()) return Deliver(events);
   not_gathered_.insert(not_gathered_.end(), events.begin(), events.end());
 }
 
 void RecordedRun::GatherEvents() {
   recorder_->Flush();
-  if (IsServed()) {
-    std::vector<Event> all = Job::Numbered(std::exchange(not_gathered_, {}), *step_->share);
-    const std::vector<Event> others = session_->TakeServedEvents();
-    all.insert(all.end(), others.begin(), others.end());
-    return Deliver(JoinCopyEnds(all, {schedule().get()}));
-  }
-  Deliver(options_.job->Gather(std::exchange(not_gathered_, {}), *schedule(), *step_->share));
+  Deliver(participant_->Gather(std::exchange(not_gathered_, {}), *step_, session_.get()));
   if (job_capture_ != nullptr) job_capture_->Gather();
 }
 
@@ -221,15 +193,14 @@ void RecordedRun::RunSteps(int steps) {
     session_->LogInput(&input_log_);
   }
   if (steps_per_round_ == 0) steps_per_round_ = steps;
-  if (options_.watch_others && !meter_.has_value())
-    meter_.emplace(options_.job != nullptr ? options_.job->neighbours() : std::vector<int>());
+  if (options_.watch_others && !meter_.has_value()) meter_.emplace(participant_->neighbours());
   int64_t speed = CoreSpeed();
   int64_t speed_at = NowNs();
   if (meter_.has_value()) meter_->Take();  // what came between
   for (int i = 0; i < steps; ++i) {
     // A trace that takes no more rows ends the run: its steps would be lost.
     if (writer_ != nullptr) writer_->RequireHealthy();
-    if (options_.start_together && IsShared()) options_.job->StartTogether();
+    participant_->BeginStep();
     try {
       step_ns_.push_back(RunOne());
       messaging_ns_.push_back(last_messaging_ns_);
@@ -245,7 +216,7 @@ void RecordedRun::RunSteps(int steps) {
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
     if (input_log_.size() >= kInputGathered || i + 1 == steps) DeliverInput();
-    if (IsShared() && (i + 1 == steps || (i + 1) % kStepsGathered == 0)) GatherEvents();
+    if (participant_->gathers() && (i + 1 == steps || (i + 1) % kStepsGathered == 0)) GatherEvents();
     if (options_.core_speeds == nullptr || (i + 1 < steps && NowNs() - speed_at < kSpeedEveryNs)) continue;
     const int64_t before = std::exchange(speed, CoreSpeed());
     speed_at = NowNs();
@@ -286,6 +257,23 @@ std::vector<StepDisturbance> RecordedRun::StepDisturbances() const {
   return steps;
 }
 
+// Steps that nobody else's come between: the others begin after them.
+void RecordedRun::WarmUpAlone() {
+  const int steps = participant_->steps_alone();
+  if (steps == 0) return;
+  WarmUp(steps);
+  participant_->RanAlone();
+}
+
+void RecordedRun::AwaitOthers() {
+  const auto step = [this] {
+    session_->SetRecording(false);
+    RunStep();
+    ++next_step_;
+  };
+  participant_->AwaitOthers({input_ != nullptr, step, [this] { session_->Close(); }}, options_.cancellation);
+}
+
 void RecordedRun::RunToEnd(int warmup_steps, int steps) {
   try {
     WarmUpAlone();
@@ -296,15 +284,14 @@ void RecordedRun::RunToEnd(int warmup_steps, int steps) {
       options_.capture->Stop();
       job_capture_->Gather();
     }
-    AwaitOtherClients();
+    AwaitOthers();
   } catch (const Error& error) {
     if (error.code() != Code::kCancelled || options_.cancellation == nullptr) {
       Finish(error.what());
       throw;
     }
     std::string reason = options_.cancellation->Reason();
-    if ((IsServed() || IsOfJob()) && options_.cancellation->signal().load() == SIGTERM)
-      reason += ", which also comes when another process of the job has failed";
+    if (options_.cancellation->signal().load() == SIGTERM) reason += participant_->WhyTerminated();
     Finish("Cancelled: " + reason);
     Throw(Code::kCancelled, "{}", reason);
   }
@@ -320,9 +307,9 @@ void RecordedRun::Finish(const std::string& error) {
   recorder_->Flush();
   // Of a run that was cut short the others' events and activities may never come.
   if (job_capture_ != nullptr) job_capture_->DeliverOwn();
-  if (IsServed() || (IsShared() && options_.job->is_first()))
-    Deliver(Job::Numbered(std::exchange(not_gathered_, {}), *step_->share));
-  oversubscribed_ = IsOversubscribed(*schedule(), machine_, options_.computers, events_, options_.copy_cores);
+  if (participant_->gathers()) Deliver(participant_->Own(std::exchange(not_gathered_, {}), *step_));
+  oversubscribed_ =
+      IsOversubscribed(*schedule(), machine_, participant_->computers(), events_, options_.copy_cores);
   if (const std::string problem = session_->graph_problem(); !problem.empty()) {
     Tell(options_.note,
          fmt::format("note: steps of {} ran without CUDA graphs: {}", placed_.workload->name(), problem));
@@ -332,9 +319,8 @@ void RecordedRun::Finish(const std::string& error) {
   recorder_.reset();
   DeliverInput();
   if (writer_ == nullptr) return;
-  std::vector<RunTask> tasks;
-  if (!IsServed() && IsOfJob()) tasks = options_.job->RunTasks(machine_);
-  writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances(), std::move(tasks)});
+  writer_->EndRun(run_id_,
+                  {oversubscribed_, error, false, StepDisturbances(), participant_->RunTasks(machine_)});
   trace_sink_ = nullptr;
 }
 

@@ -17,19 +17,14 @@
 #include "exec/run/session.h"
 #include "study/base/cancellation.h"
 #include "study/base/notes.h"
-#include "study/job/computers.h"
-#include "study/job/job.h"
 #include "study/measure/disturbance.h"
 #include "study/measure/gpu_clocks.h"
 #include "study/measure/input_threads.h"
+#include "study/measure/participant.h"
 #include "study/measure/run_capture.h"
 #include "study/measure/run_settings.h"
 #include "study/workload/placing.h"
 #include "traces/record/trace_writer.h"
-
-namespace lanescope::exec {
-enum class Stage : int64_t;
-}  // namespace lanescope::exec
 
 namespace lanescope::study {
 
@@ -47,26 +42,8 @@ struct RecordedRunOptions {
   // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU.
   RunCapture* capture = nullptr;
   Cancellation* cancellation = nullptr;
-  // Not null: the processes that run it together. The trace is the first one's, and holds what all did.
-  Job* job = nullptr;
-  Computers computers = OneComputer();  // that play the machine's tasks, to judge oversubscription
-  bool start_together = false;          // the processes begin recorded steps at the same moment
-  // Not negative: it is of this task of the machine alone, whose devices the process plays, and which feeds
-  // and fetches. The others of the job run something else meanwhile.
-  int task = -1;
-  // Not null: this process is alone in what it runs, and these tasks serve it. The trace holds what all of
-  // them did for it.
-  exec::RemoteTasks* servers = nullptr;
-  // Of such a process: who gives the variables of those tasks their first values. `initializer` is the rank
-  // of a client that does, once for all; the others wait for it, and see to their own variables. -1: nobody.
-  int initializer = -1;
-  // Containers of those tasks that it empties before it gives first values, or as nobody gives them. Who
-  // waits for those of another client leaves that to it.
-  std::vector<std::string> reset = {};
-  int alone_steps = 0;  // of the initializer, not recorded, before the others begin
-  // After its steps it goes on, without recording, until all clients have run theirs: they wait for what its
-  // steps give them.
-  bool together = false;
+  // How other processes take part; null: this one is alone.
+  std::shared_ptr<Participant> participant = nullptr;
   Notes note;
   // What is fed in a step, by its number (those that warm up count). Null: what the run configuration says.
   std::function<std::map<std::string, Tensor>(int64_t step)> feeds = nullptr;
@@ -135,17 +112,11 @@ class RecordedRun : private EventSink {
   void Consume(std::span<const Event> events) override;
   void CountDropped(int64_t records) override;
   void Deliver(std::span<const Event> events);
-  bool IsServed() const { return options_.servers != nullptr; }
-  bool IsOfJob() const { return options_.job != nullptr && options_.job->is_shared(); }
-  bool IsShared() const { return IsServed() || (IsOfJob() && options_.task < 0); }
   void GatherEvents();
-  bool AwaitsValues() const;
   void BeginCapture();
   void Initialize();
-  void AwaitClient(int client, exec::Stage stage);
   void WarmUpAlone();
-  void AwaitOtherClients();
-  void AwaitAllDone();
+  void AwaitOthers();
   void BeginTrace();
   int64_t RunOne();
   exec::RunResult RunStep();
@@ -157,6 +128,7 @@ class RecordedRun : private EventSink {
   const Machine& machine_;
   traces::TraceWriter* writer_;
   RecordedRunOptions options_;
+  const std::shared_ptr<Participant> participant_;
   RunSpec spec_;  // the workload's, with the run's seed
   std::unique_ptr<exec::Session> session_;
   exec::PreparedStep* step_ = nullptr;
@@ -165,7 +137,7 @@ class RecordedRun : private EventSink {
   bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
   EventSink* trace_sink_ = nullptr;
-  std::unique_ptr<JobCapture> job_capture_;  // of a job that captures
+  std::unique_ptr<JobCapture> job_capture_;  // where several processes capture
   int run_id_ = 0;
   int64_t next_step_ = 0;
   bool finished_ = false;
@@ -181,7 +153,7 @@ class RecordedRun : private EventSink {
   std::vector<char> left_out_;
   std::vector<Event> events_;
   InputRecord input_record_;
-  std::vector<Event> not_gathered_;  // of a job: this process' own
+  std::vector<Event> not_gathered_;  // of this process, where the participant gathers
   std::vector<Tensor> last_fetches_;
   int64_t last_staleness_ = -1;
   std::vector<int64_t> staleness_;
