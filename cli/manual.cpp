@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/command.h"
+#include "cli/option_tables.h"
 #include "cli/print.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
@@ -50,9 +51,17 @@ void WriteManual(const CommandText& program, const std::string& folder) {
 void AddManual(CLI::App* app) {
   auto* command = app->add_subcommand("manual", "Write manual pages of the program and of each command");
   auto folder = std::make_shared<std::string>();
-  command->add_option("folder", *folder, "Folder for the pages; made where it is missing")->required();
+  auto* pages = command->add_option("folder", *folder, "Folder for the pages; made where it is missing");
+  auto options = std::make_shared<bool>(false);
+  command
+      ->add_flag("--options", *options, "Print the options of all commands as one page of Markdown instead")
+      ->excludes(pages);
   AddExample(command, "lanescope manual man/man1");
-  command->callback([app, folder] { WriteManual(DescribeCommand(*app), *folder); });
+  command->callback([app, folder, options] {
+    if (*options) return PrintText(OptionsPage(DescribeCommand(*app)));
+    if (folder->empty()) Throw(Code::kInvalidArgument, "say a folder for the pages, or --options");
+    WriteManual(DescribeCommand(*app), *folder);
+  });
 }
 
 }  // namespace lanescope::cli

@@ -66,15 +66,19 @@ CompileRequest MakeCompileRequest(const Graph& graph,
   return request;
 }
 
-CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec) {
+std::vector<std::pair<std::string, TensorInfo>> FeedInfos(const RunSpec& spec) {
   std::vector<std::pair<std::string, TensorInfo>> feeds;
   for (const auto& [name, feed] : spec.feeds) {
     TensorInfo info;
     info.dtype = feed.dtype;
     info.shape = feed.shape;
-    feeds.emplace_back(name, info);
+    feeds.emplace_back(name, std::move(info));
   }
-  return MakeCompileRequest(graph, feeds, spec.fetches, spec.targets);
+  return feeds;
+}
+
+CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec) {
+  return MakeCompileRequest(graph, FeedInfos(spec), spec.fetches, spec.targets);
 }
 
 IdVector<NodeId, char> NodesOfStep(const Graph& graph, const RunSpec& spec, const CompileRequest& request) {

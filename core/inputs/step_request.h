@@ -18,7 +18,9 @@ namespace lanescope {
 CompileRequest MakeCompileRequest(const Graph& graph,
                                   std::span<const std::pair<std::string, TensorInfo>> feeds,
                                   std::span<const std::string> fetches, std::span<const std::string> targets);
-// The same of a run configuration.
+// Names, dtypes and shapes of what a run configuration feeds.
+std::vector<std::pair<std::string, TensorInfo>> FeedInfos(const RunSpec& spec);
+// What a run configuration asks for.
 CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec);
 
 // By node: whether it runs before the steps, or a step reads or runs it. What a feed replaces is read, and

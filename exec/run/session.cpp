@@ -188,7 +188,9 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
       MakeCompileRequest(graph_, description.feeds, description.fetches, description.targets);
   Transport* const transport = options_.job.transport;
   compile.host = TasksOf(machine_).hosts.at(static_cast<size_t>(options_.job.client));
-  step->info = std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
+  step->info = description.info != nullptr
+                   ? description.info
+                   : std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
   const std::vector<JointParts> joint = RequireConnections(*step->schedule, TasksOf(machine_));

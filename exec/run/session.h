@@ -45,6 +45,7 @@ struct StepDescription {
   std::vector<std::pair<std::string, TensorInfo>> feeds;
   std::vector<std::string> fetches;
   std::vector<std::string> targets;
+  std::shared_ptr<const GraphInfo> info = nullptr;  // of the graph with these feeds; null: it is inferred
 };
 
 class RemoteTasks;

@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/inputs/step_request.h"
 #include "exec/measure/gpu_machine.h"
 #include "study/job/this_machine.h"
 #include "study/measure/job_capture.h"
@@ -40,6 +41,12 @@ exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Partici
   return options;
 }
 
+// What the workload has inferred holds for its steps.
+exec::StepDescription StepOf(const Workload& workload) {
+  const RunSpec& spec = workload.spec();
+  return {FeedInfos(spec), spec.fetches, spec.targets, workload.shared_info()};
+}
+
 }  // namespace
 
 RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info) {
@@ -68,7 +75,7 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
                                              SessionOptionsOf(options.settings, *participant_, machine));
   Initialize();
   if (options_.cancellation != nullptr) options_.cancellation->Check();
-  step_ = &session_->Prepare({MakeFeeds(spec_, 0), spec_.fetches, spec_.targets});
+  step_ = &session_->PrepareStep(StepOf(*placed_.workload));
   if (const auto fillers = participant_->queue_fillers())
     RequireFilledQueues(*placed_.workload, *step_->schedule, *fillers);
   if (writer_ != nullptr) BeginTrace();

@@ -231,13 +231,13 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   Configure(graph_, title, options, &spec_);
   for (const QueueRunnerSpec& runner : spec_.queue_runners) CheckQueueRunner(graph_, runner);
   request_ = StepRequestOf(graph_, spec_);
-  info_ = InferGraph(graph_, request_.feeds);
+  info_ = std::make_shared<const GraphInfo>(InferGraph(graph_, request_.feeds));
   placer_.soft_placement = options.soft_placement;
 }
 
 std::vector<TensorInfo> Workload::InputInfos(NodeId node) const {
   std::vector<TensorInfo> inputs;
-  for (const Endpoint& input : graph_.node(node).inputs) inputs.push_back(info_.of(input));
+  for (const Endpoint& input : graph_.node(node).inputs) inputs.push_back(info_->of(input));
   return inputs;
 }
 

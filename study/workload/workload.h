@@ -58,7 +58,8 @@ class Workload {
   const std::string& name() const { return name_; }  // file name without folders
   const CompileRequest& request() const { return request_; }
   // Shapes and values with the step's feeds.
-  const GraphInfo& info() const { return info_; }
+  const GraphInfo& info() const { return *info_; }
+  std::shared_ptr<const GraphInfo> shared_info() const { return info_; }
   const PlacerOptions& placer() const { return placer_; }
   // The loops whose end data decide (InlineFunctions): "LOOP/trips" says how often one ran.
   const std::vector<std::string>& counted_loops() const { return counted_loops_; }
@@ -77,7 +78,7 @@ class Workload {
   Graph graph_;
   RunSpec spec_;
   CompileRequest request_;
-  GraphInfo info_;
+  std::shared_ptr<const GraphInfo> info_;
   PlacerOptions placer_;
   std::vector<std::string> counted_loops_;
 };

@@ -1,7 +1,9 @@
 // Manual pages and completions hold what --help prints, and the programs that read them understand them.
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
@@ -53,6 +55,23 @@ std::string WithoutEscapes(const std::string& page) {
   for (size_t i = 0; i < page.size(); ++i)
     if (page[i] != '\\') text += page[i];
   return text;
+}
+
+// docs/options.md is what the program says of its options, to the letter.
+TEST(Manual, ThePageOfOptionsIsTheProgramsOwn) {
+  const Outcome made = Lanescope({"manual", "--options"});
+  ASSERT_EQ(made.status, 0) << made.errors;
+  const std::string path = test::SourceDir() + "/docs/options.md";
+  if (std::getenv("LANESCOPE_UPDATE_DOCS") != nullptr) std::ofstream(path) << made.output;
+  std::ostringstream page;
+  page << std::ifstream(path).rdbuf();
+  EXPECT_EQ(page.str(), made.output)
+      << "run cli_tests with LANESCOPE_UPDATE_DOCS=1, and look at the difference";
+  EXPECT_EQ(Lanescope({"manual"}).status, 1);
+  for (const std::string& command : CommandsOfHelp()) {
+    for (const std::string& option : OptionsOfHelp(command))
+      EXPECT_THAT(page.str(), HasSubstr("`" + option + "`")) << command;
+  }
 }
 
 TEST(Manual, HasAPageForEachCommandWithEachOption) {

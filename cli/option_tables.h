@@ -1,0 +1,12 @@
+// The options of every command as one page of Markdown: docs/options.md.
+#pragma once
+
+#include <string>
+
+#include "cli/command_text.h"
+
+namespace lanescope::cli {
+
+std::string OptionsPage(const CommandText& program);
+
+}  // namespace lanescope::cli
