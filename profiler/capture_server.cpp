@@ -70,7 +70,12 @@ CaptureServer::CaptureServer(traces::ActivitySink* sink, const CaptureLimits& li
   // The path of a socket holds about a hundred characters.
   if (error || base.string().size() + kPattern.size() + 3 > sizeof(address.sun_path)) base = "/tmp";
   folder_ = base.string() + std::string(kPattern);
-  if (mkdtemp(folder_.data()) == nullptr) Fail("a temporary folder");
+  if (mkdtemp(folder_.data()) == nullptr) {
+    Throw(Code::kResourceExhausted,
+          "cannot make a folder for the socket of the captured processes: {}: {}; set TMPDIR to a folder "
+          "that can be written",
+          folder_, std::strerror(errno));
+  }
   guard_ = std::make_unique<AfterDeath>(kRemoveFolder, std::vector{folder_});
   path_ = folder_ + "/s";
   std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);

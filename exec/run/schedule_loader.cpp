@@ -46,6 +46,11 @@ bool WrittenByACommand(const Schedule& schedule, ValueId value) {
   });
 }
 
+// What tf.data makes of files and functions, and steps read: datasets and iterators over them.
+bool IsOfDataset(std::string_view op) {
+  return op.find("Dataset") != std::string_view::npos || op.find("Iterator") != std::string_view::npos;
+}
+
 class ScheduleLoader {
  public:
   ScheduleLoader(const Graph& graph, const Machine& machine, const Schedule& schedule,
@@ -103,6 +108,7 @@ class ScheduleLoader {
       ++counts[on_host ? op : op + " on " + roles_.QueueDevice(c).spec().parsed.type];
     }
     if (missing.empty() && shapeless.empty()) return;
+    RefuseDatasets();
     if (missing.empty()) {
       Throw(Code::kUnimplemented,
             "{} cannot be read without the shapes of inputs; give the model's inputs exact shapes, or place "
@@ -116,6 +122,34 @@ class ScheduleLoader {
             : fmt::format("; {} behind that cannot be read without the shapes of inputs", ListOf(shapeless));
     Throw(Code::kUnimplemented, "no kernel here for {}{}; such a graph can be placed and simulated, not run",
           ListOf(missing), behind);
+  }
+
+  // Tensors of a dataset can be fed; the op that gives them is the first that is no dataset or iterator
+  // itself.
+  void RefuseDatasets() const {
+    const Node* first = nullptr;
+    for (const Command& command : schedule_.commands) {
+      if (command.kind != CommandKind::kLaunch) continue;
+      const Node& node = graph_.node(command.node);
+      if (!IsOfDataset(node.op)) continue;
+      if (first == nullptr) first = &node;
+      const auto outputs = schedule_.Outputs(command);
+      const bool gives = std::ranges::any_of(outputs, [&](ValueId output) {
+        return output.exists() && value(output).dtype != DataType::kVariant &&
+               value(output).dtype != DataType::kResource;
+      });
+      if (!gives) continue;
+      Throw(Code::kUnimplemented,
+            "node '{}' ({}) reads a tf.data dataset, which no kernel here does; feed '{}:0' and what else it "
+            "gives (--feed, or `feeds` of the run configuration), or place and simulate the graph without "
+            "running it",
+            node.name, node.op, node.name);
+    }
+    if (first == nullptr) return;
+    Throw(Code::kUnimplemented,
+          "node '{}' ({}) is of a tf.data dataset, which no kernel here makes; leave it out of the step and "
+          "feed the tensors that the model reads, or place and simulate the graph without running it",
+          first->name, first->op);
   }
 
   // What nobody knows the size of has no memory planned: on the host it grows in the step.

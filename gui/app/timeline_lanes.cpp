@@ -258,11 +258,10 @@ float PaintPinned(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, co
 std::string LaneLabel(const RunData& run, const Lane& lane) {
   switch (lane.role) {
     case LaneRole::kCopyIn:
-      return "copy in";
     case LaneRole::kCopyOut:
-      return "copy out";
+    case LaneRole::kCopyWithin:
     case LaneRole::kMemory:
-      return "memory";
+      return std::string(LaneRoleName(lane.role));
     case LaneRole::kCompute:
       return lane.device >= 0 && !run.foreign ? run.devices[static_cast<size_t>(lane.device)].label
                                               : lane.label;

@@ -36,7 +36,7 @@ struct CopyPlace {
 CopyPlace PlaceOfCopy(std::string_view name) {
   if (name.find("HtoD") != std::string_view::npos) return {LaneRole::kCopyIn, "copy to device"};
   if (name.find("DtoH") != std::string_view::npos) return {LaneRole::kCopyOut, "copy to host"};
-  if (name.find("DtoD") != std::string_view::npos) return {LaneRole::kCopyOut, "copy within device"};
+  if (name.find("DtoD") != std::string_view::npos) return {LaneRole::kCopyWithin, "copy within device"};
   if (name.find("PtoP") != std::string_view::npos) return {LaneRole::kCopyOut, "copy between devices"};
   return {};
 }

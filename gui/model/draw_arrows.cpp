@@ -42,7 +42,7 @@ class ArrowDrawer {
     for (const LaidLane* laid : lanes_) {
       if (laid == nullptr || !InSight(*laid)) continue;
       const Lane& lane = run_.lanes[static_cast<size_t>(laid->lane)];
-      if (lane.role != LaneRole::kCopyIn && lane.role != LaneRole::kCopyOut) continue;
+      if (!IsCopyRole(lane.role)) continue;
       for (const SliceRow& row : lane.rows) {
         const RowSlices slices = SlicesOfRow(lane, row);
         const size_t first = FirstEndingAfter(slices.end, from), last = FirstStartingFrom(slices.start, to);
@@ -80,7 +80,7 @@ class ArrowDrawer {
     for (const LaidLane* laid : lanes_) {
       if (laid == nullptr || !InSight(*laid)) continue;
       const Lane& lane = run_.lanes[static_cast<size_t>(laid->lane)];
-      if (lane.role != LaneRole::kCopyIn && lane.role != LaneRole::kCopyOut) continue;
+      if (!IsCopyRole(lane.role)) continue;
       for (float x = 0; x < static_cast<float>(scale_.width()); x += kBandPx) {
         const int64_t from = scale_.TimeAt(x), to = scale_.TimeAt(x + kBandPx);
         size_t starting = 0;

@@ -53,12 +53,14 @@ SliceKind KindOf(const RunData& run, const Lane& lane, uint32_t slice) {
     case LaneRole::kLink:
       return CopyKind(run, lane.device, lane.peer);
     case LaneRole::kCopyIn:
-    case LaneRole::kCopyOut: {
+    case LaneRole::kCopyOut:
+    case LaneRole::kCopyWithin: {
       const int32_t command = slice < lane.size() ? lane.command[slice] : -1;
       if (command >= 0) {
         const RunCommand& copy = run.commands[static_cast<size_t>(command)];
         return CopyKind(run, copy.src, copy.dst);
       }
+      if (lane.role == LaneRole::kCopyWithin) return SliceKind::kWithinDevice;
       return lane.role == LaneRole::kCopyIn ? SliceKind::kHostToDevice : SliceKind::kDeviceToHost;
     }
     default:

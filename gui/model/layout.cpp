@@ -18,6 +18,7 @@ bool IsShown(const RunData& run, const Lane& lane, LaneId id, const LaneVisibili
       return visibility.show_links;
     case LaneRole::kCopyIn:
     case LaneRole::kCopyOut:
+    case LaneRole::kCopyWithin:
       return visibility.show_copies;
     case LaneRole::kMemory:
       return visibility.show_memory;

@@ -18,7 +18,7 @@ RunView ViewOf(const RunData& run) {
   view.steps = run.steps;
   for (size_t l = 0; l < run.lanes.size(); ++l) {
     const Lane& lane = run.lanes[l];
-    const bool copies = lane.role == LaneRole::kCopyIn || lane.role == LaneRole::kCopyOut;
+    const bool copies = IsCopyRole(lane.role);
     if ((copies || lane.role == LaneRole::kCompute) && lane.size() > 0)
       view.lanes.push_back({&lane, lane.device, copies, static_cast<int>(l)});
   }

@@ -40,6 +40,8 @@ std::string_view LaneRoleName(LaneRole role) {
       return "copy in";
     case LaneRole::kCopyOut:
       return "copy out";
+    case LaneRole::kCopyWithin:
+      return "copy within";
     case LaneRole::kMemory:
       return "memory";
     case LaneRole::kLink:

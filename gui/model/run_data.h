@@ -29,15 +29,20 @@ enum class LaneRole : uint8_t {
   kCompute,
   kCopyIn,
   kCopyOut,
+  kCopyWithin,
   kMemory,
   kLink,
   kQueueFill,
   kThread
 };
 std::string_view LaneRoleName(LaneRole role);
-// Of a copy that `device` carries out.
+// Of a copy that `device` carries out: it brings, sends or stays.
 constexpr LaneRole CopyRole(int device, int src, int dst) {
-  return dst == device && src != device ? LaneRole::kCopyIn : LaneRole::kCopyOut;
+  if (src == dst) return LaneRole::kCopyWithin;
+  return dst == device ? LaneRole::kCopyIn : LaneRole::kCopyOut;
+}
+constexpr bool IsCopyRole(LaneRole role) {
+  return role == LaneRole::kCopyIn || role == LaneRole::kCopyOut || role == LaneRole::kCopyWithin;
 }
 
 // OpEntry::op of what programs and API calls leave in the lanes of threads.
@@ -122,12 +127,8 @@ struct Lane : SliceColumns {
   CounterPyramid counter;
 
   bool is_counter() const { return role == LaneRole::kMemory || role == LaneRole::kQueueFill; }
-  bool on_device() const {
-    return role == LaneRole::kCompute || role == LaneRole::kCopyIn || role == LaneRole::kCopyOut;
-  }
-  bool is_copy() const {
-    return role == LaneRole::kCopyIn || role == LaneRole::kCopyOut || role == LaneRole::kLink;
-  }
+  bool on_device() const { return role == LaneRole::kCompute || IsCopyRole(role); }
+  bool is_copy() const { return role == LaneRole::kLink || IsCopyRole(role); }
   // The row that holds a slice.
   int RowOf(uint32_t slice) const;
 };

@@ -18,14 +18,17 @@
 namespace lanescope::python {
 namespace {
 
-std::string Compare(const std::vector<std::tuple<const GraphHandle*, std::vector<std::string>>>& graphs,
-                    const Machine& machine, const std::string& costs, const std::string& trace, bool run,
-                    int steps, int rounds, int repeats, int warmup, bool ablate, std::optional<uint64_t> seed,
-                    int64_t reference_step_ns, const std::optional<nb::callable>& note) {
+// A graph, the strategies that it is placed by and what tables call each.
+using Compared = std::tuple<const GraphHandle*, std::vector<std::string>, std::vector<std::string>>;
+
+std::string Compare(const std::vector<Compared>& graphs, const Machine& machine, const std::string& costs,
+                    const std::string& trace, bool run, int steps, int rounds, int repeats, int warmup,
+                    bool ablate, std::optional<uint64_t> seed, int64_t reference_step_ns,
+                    const std::optional<nb::callable>& note) {
   study::ComparisonRequest request;
-  for (const auto& [graph, strategies] : graphs)
+  for (const auto& [graph, strategies, names] : graphs)
     request.graphs.push_back(
-        {graph->workload()->path(), strategies, run ? graph->Runnable() : graph->workload()});
+        {graph->workload()->path(), strategies, run ? graph->Runnable() : graph->workload(), names});
   request.machine = machine;
   if (!costs.empty()) request.costs = sims::ParseCostTable(costs);
   request.trace = trace;

@@ -12,7 +12,7 @@ from typing import Any
 from lanescope import _core
 from lanescope.graph import as_graph, log
 from lanescope.machine import as_machine
-from lanescope.placement import name_of, strategy_text
+from lanescope.placement import names_of, strategy_text
 from lanescope.prediction import Report, costs_text
 
 _DRAWN = 8  # runs in a notebook
@@ -94,12 +94,9 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
         pairs = [(as_graph(graph, machine), list(strategies)) for graph in several]
     folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
     path = os.path.join(folder.name, "trace.db") if folder is not None else os.fspath(trace or "")
-    rows = [(graph._core, [strategy_text(each) for each in own]) for graph, own in pairs]
+    rows = [(graph._core, [strategy_text(each) for each in own], names_of(own)) for graph, own in pairs]
     result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, steps, rounds, repeats,
                                       warmup, ablate, seed, int(reference_step_s * 1e9), note))
-    names = [name_of(each) for _, own in pairs for each in own]
-    for row, name in zip(result["rows"], names):
-        row["strategy"] = name
     if not trace:
         result["trace"] = None
     return Comparison(result, path, folder)

@@ -55,6 +55,13 @@ def name_of(strategy: Any) -> str:
     return getattr(strategy, "strategy", "") or "placement"
 
 
+def names_of(strategies: list[Any]) -> list[str]:
+    """How one table calls them all: placements of the same name are told apart by numbers."""
+    names = [name_of(each) for each in strategies]
+    return [name if isinstance(each, str) or names.count(name) == 1 else f"{name} {names[:i + 1].count(name)}"
+            for i, (each, name) in enumerate(zip(strategies, names))]
+
+
 def placed(predictor: _core.Predictor, graph: Graph, strategy: Any, timeout_s: int = 600) -> _core.Placement:
     return predictor.place(graph._core, strategy_text(strategy), timeout_s)
 

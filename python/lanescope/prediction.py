@@ -12,7 +12,7 @@ from lanescope import _core
 from lanescope.executors import SweepElsewhere
 from lanescope.graph import as_graph
 from lanescope.machine import as_machine
-from lanescope.placement import name_of, placed
+from lanescope.placement import names_of, placed
 
 
 def costs_text(costs: Any) -> str:
@@ -56,7 +56,8 @@ class Predictor:
               executor: Executor | None = None) -> Sweep:
         """Step times over a range of bandwidths (bytes a second) of the links between GPUs."""
         graph, strategies = as_graph(graph, self._machine), list(strategies)
-        rows = [(name_of(each), placed(self._core, graph, each)) for each in strategies]
+        placements = [placed(self._core, graph, each) for each in strategies]
+        rows = list(zip(names_of(strategies), placements))
         elsewhere = None
         if executor is not None:
             elsewhere = SweepElsewhere(executor, self, graph, strategies, (low, high, points))

@@ -33,8 +33,9 @@ def array(values, dtype=numpy.int64):
     return numpy.array(values, dtype)
 
 
-def case(name, opset, inputs, weights, nodes, outputs=("y",), functions=(), domains=()):
-    CASES[name] = (opset, inputs, weights, nodes, outputs, functions, domains)
+def case(name, opset, inputs, weights, nodes, outputs=("y",), functions=(), domains=(), recorded=None):
+    """`recorded`: the nodes that onnxruntime runs in place of `nodes`, where it lacks an attribute of those."""
+    CASES[name] = (opset, inputs, weights, nodes, outputs, functions, domains, recorded or nodes)
 
 
 def initializer(name, value):
@@ -190,12 +191,37 @@ def models():
           node("Normalizer", ["r"], ["y"], domain="ai.onnx.ml", norm="L2")], **ml)
 
 
+def volumes():
+    shape = {"x": (2, 3, 5, 6, 4)}
+    for op, name, extra in (("MaxPool", "max_pool_volume", {"pads": [1, 0, 1, 0, 1, 1]}),
+                            ("MaxPool", "max_pool_volume_ceil", {"ceil_mode": 1}),
+                            ("AveragePool", "average_pool_volume", {"pads": [1, 0, 1, 0, 1, 1]}),
+                            ("AveragePool", "average_pool_volume_padding_counts", {"auto_pad": "SAME_UPPER", "count_include_pad": 1})):
+        case(name, 22, shape, {}, [node(op, ["x"], ["y"], kernel_shape=[3, 2, 2], strides=[2, 1, 3], **extra)])
+
+
+def batches():
+    """The batch first (layout 1): onnxruntime runs the same layer with the steps first, and turns what goes in and out."""
+    for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+        weights = {"w": floats(2, gates * 6, 4) / 2, "r": floats(2, gates * 6, 6) / 2, "b": floats(2, 2 * gates * 6), "h": floats(3, 2, 6)}
+        outputs, turned, names = ["y", "yh"], ["x", "h"], ["x", "w", "r", "b", "", "h"]
+        if op == "LSTM":
+            weights["c"] = floats(3, 2, 6)
+            outputs, turned, names = [*outputs, "yc"], [*turned, "c"], [*names, "c"]
+        layer = {"hidden_size": 6, "direction": "bidirectional"}
+        recorded = [*(node("Transpose", [each], [each + "_turned"], perm=[1, 0, 2]) for each in turned),
+                    node(op, [each + "_turned" if each in turned else each for each in names], [each + "_turned" for each in outputs], **layer),
+                    *(node("Transpose", [each + "_turned"], [each], perm=[2, 0, 1, 3] if each == "y" else [1, 0, 2]) for each in outputs)]
+        case(f"{op.lower()}_batch_first", 14, {"x": (3, 5, 4)}, weights, [node(op, names, outputs, layout=1, **layer)], outputs,
+             recorded=recorded)
+
+
 def spread(name):
     return [node("Sub", [name + "_fed", "spread_half"], [name + "_around"]), node("Mul", [name + "_around", "spread_four"], [name])]
 
 
 def model_of(name, nodes, weights, outputs):
-    opset, inputs, _, _, _, functions, domains = CASES[name]
+    opset, inputs, _, _, _, functions, domains, _ = CASES[name]
     fed = [info(each + "_fed", TensorProto.FLOAT, shape) for each, shape in inputs.items()]
     around = {"spread_half": numpy.float32(0.5), "spread_four": numpy.float32(4)}
     graph = helper.make_graph([*sum((spread(each) for each in inputs), []), *nodes], name, fed, outputs,
@@ -205,7 +231,7 @@ def model_of(name, nodes, weights, outputs):
 
 
 def expected(name):
-    _, inputs, weights, nodes, outputs, _, _ = CASES[name]
+    _, inputs, weights, _, outputs, _, _, nodes = CASES[name]
     model = model_of(name, nodes, weights, [onnx.ValueInfoProto(name=each) for each in outputs])
     made = {each + "_fed": feeds.uniform(0, 0, 0, numpy.arange(numpy.prod(shape))).astype(numpy.float32).reshape(shape)
             for each, shape in inputs.items()}
@@ -217,7 +243,7 @@ def expected(name):
 
 
 def with_error(name, results):
-    _, _, weights, nodes, outputs, _, _ = CASES[name]
+    _, _, weights, nodes, outputs, _, _, _ = CASES[name]
     tail, errors, recorded = [], [], dict(weights)
     for output in outputs:
         recorded[output + "_recorded"] = results[output].astype(numpy.float32)
@@ -242,7 +268,7 @@ def write_names(folder):
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for family in (elements, norms, attention, convolutions, resizing, recurrent, control, quantized, indices, models):
+    for family in (elements, norms, attention, convolutions, resizing, recurrent, control, quantized, indices, models, volumes, batches):
         family()
     for name in CASES:
         try:

@@ -16,8 +16,10 @@ TemporaryFolder::TemporaryFolder() {
   std::error_code error;
   path_ = (std::filesystem::temp_directory_path(error) / "lanescope-XXXXXX").string();
   if (error || mkdtemp(path_.data()) == nullptr) {
-    Throw(Code::kNotFound, "cannot make a temporary folder: {}; set TMPDIR",
-          error ? error.message() : std::strerror(errno));
+    const std::string reason = error ? error.message() : std::strerror(errno);
+    const std::string where = error ? "" : " " + path_;
+    Throw(Code::kNotFound, "cannot make a temporary folder{}: {}; set TMPDIR to a folder that can be written",
+          where, reason);
   }
   guard_ = std::make_unique<AfterDeath>(kRemoveFolder, std::vector{path_});
 }

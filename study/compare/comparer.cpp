@@ -27,18 +27,20 @@ Comparer::Comparer(ComparisonRequest request)
   for (const ComparedGraph& graph : request_.graphs) {
     workloads_.push_back(graph.workload ? graph.workload
                                         : std::make_shared<const Workload>(graph.path, request_.step));
-    for (const std::string& strategy : graph.strategies) {
-      AddRow(strategy, WireFormat::kFloat32);
-      if (request_.place.wire != WireFormat::kFloat32) AddRow(strategy, request_.place.wire);
+    for (size_t i = 0; i < graph.strategies.size(); ++i) {
+      const std::string& strategy = graph.strategies[i];
+      const std::string name = graph.names.empty() ? StrategyLabel(strategy) : graph.names[i];
+      AddRow(strategy, name, WireFormat::kFloat32);
+      if (request_.place.wire != WireFormat::kFloat32) AddRow(strategy, name, request_.place.wire);
     }
   }
 }
 
-void Comparer::AddRow(const std::string& strategy, WireFormat wire) {
+void Comparer::AddRow(const std::string& strategy, const std::string& name, WireFormat wire) {
   ComparisonRow row;
   row.graph = workloads_.back()->name();
   row.asked = strategy;
-  row.strategy = StrategyLabel(strategy);
+  row.strategy = name;
   row.wire = wire;
   row.placed.workload = workloads_.back().get();
   row.placed.strategy = row.strategy;
@@ -108,6 +110,8 @@ void Comparer::PlaceRows() {
       place.wire = row.wire;
       if (request_.on_placed) place.order = &order;
       row.placed = Place(*row.placed.workload, row.asked, comparison_.machine, RooflineCost(), place);
+      // What the wire format adds stands behind the name.
+      row.placed.strategy.replace(0, StrategyLabel(row.asked).size(), row.strategy);
       if (request_.on_placed) request_.on_placed(row, order);
       row.schedule = CompileStep(row.placed, comparison_.machine);
     });

@@ -29,6 +29,7 @@ struct ComparedGraph {
   std::string path;
   std::vector<std::string> strategies;
   std::shared_ptr<const Workload> workload = nullptr;  // not null: this one instead of a file's
+  std::vector<std::string> names = {};                 // what tables call each strategy; empty: StrategyLabel
 };
 
 struct ComparisonRequest {
@@ -67,7 +68,7 @@ class Comparer {
   Comparison Run();
 
  private:
-  void AddRow(const std::string& strategy, WireFormat wire);
+  void AddRow(const std::string& strategy, const std::string& name, WireFormat wire);
   void PlaceRows();
   void OpenTrace();
   void Measure();

@@ -1,4 +1,4 @@
-// Graphs that read their input themselves, with their queues changed on the command line.
+// Graphs that read their input themselves, with their queues changed on the command line, or as datasets.
 #include <gmock/gmock.h>
 
 #include "tests/cli/program.h"
@@ -80,6 +80,39 @@ TEST(Queue, AStepThatWaitsEndsInTime) {
   Process run({"run", graph, "--steps", "2", "--warmup", "0"});
   run.Signal(SIGINT);
   EXPECT_NE(run.Wait().status, 0);
+}
+
+// Input: a step that reads an iterator over a dataset, one that reduces a dataset, and one that starts an
+// iterator. Law: the error names the op that reads, and what can be fed in its place.
+TEST(Dataset, StepsThatReadDatasetsSayWhatToFeed) {
+  const Folder folder;
+  const std::string types = R"(
+    attr { key: "output_types" value { list { type: DT_FLOAT } } }
+    attr { key: "output_shapes" value { list { shape { dim { size: 2 } } } } } )";
+  const std::string graph = folder.Write("g.pbtxt", R"(
+    node { name: "count" op: "Const" attr { key: "dtype" value { type: DT_INT64 } }
+      attr { key: "value" value { tensor { dtype: DT_INT64 tensor_shape { } int64_val: 3 } } } }
+    node { name: "numbers" op: "RangeDataset" input: "count" input: "count" input: "count" )" +
+                                                        types + R"( }
+    node { name: "iterator" op: "IteratorV2"
+      attr { key: "shared_name" value { s: "" } } attr { key: "container" value { s: "" } } )" +
+                                                        types + R"( }
+    node { name: "start" op: "MakeIterator" input: "numbers" input: "iterator" }
+    node { name: "batch" op: "IteratorGetNext" input: "iterator" )" +
+                                                        types + R"( }
+    node { name: "loss" op: "Neg" input: "batch" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "sum" op: "ReduceDataset" input: "numbers" input: "count"
+      attr { key: "f" value { func { name: "add" } } }
+      attr { key: "Tstate" value { list { type: DT_INT64 } } } attr { key: "Targuments" value { list { } } }
+      attr { key: "output_types" value { list { type: DT_INT64 } } }
+      attr { key: "output_shapes" value { list { shape { } } } } })");
+  ExpectError(Lanescope({"run", graph, "--fetch", "loss"}), 1, "Unimplemented",
+              "node 'batch' (IteratorGetNext) reads a tf.data dataset, which no kernel here does; feed "
+              "'batch:0'");
+  ExpectError(Lanescope({"run", graph, "--fetch", "sum"}), 1, "Unimplemented",
+              "node 'sum' (ReduceDataset) reads a tf.data dataset");
+  ExpectError(Lanescope({"run", graph, "--target", "start"}), 1, "Unimplemented",
+              "is of a tf.data dataset, which no kernel here makes; leave it out of the step");
 }
 
 }  // namespace

@@ -133,6 +133,19 @@ def test_placements_of_a_program_are_called_so(tmp_path):
     assert "{" not in str(comparison["verdict"])
 
 
+def test_placements_of_one_name_are_told_apart(tmp_path):
+    """Two of a program, and one that was a strategy's beside the strategy: tables, verdict and trace number them."""
+    split, whole = (lanescope.place(DEEPCONN, MACHINE, name) for name in ("alternating", "single"))
+    trace = tmp_path / "t.db"
+    comparison = lanescope.compare(DEEPCONN, MACHINE, [dict(split), dict(whole)], run=False, trace=trace)
+    names = ["placement 1", "placement 2"]
+    assert [row["strategy"] for row in comparison.rows] == names
+    assert all(f"deepconn_dual {name}" in json.dumps(comparison["verdict"]) for name in names)
+    assert [run["strategy"] for run in lanescope.Trace(trace).runs] == names
+    sweep = lanescope.sweep(DEEPCONN, MACHINE, ["single", whole, dict(split)], 1e9, 1e10, 2)
+    assert all(name in json.dumps(sweep.to_dict()) for name in ("single 2", '"placement"'))
+
+
 def test_predictions_are_those_of_the_command():
     for changes in ([], ["link.bandwidth=1GB/s", "GPU:1.speed=0.5"]):
         ours = lanescope.simulate(DEEPCONN, MACHINE, "alternating", changes=changes)

@@ -1,5 +1,6 @@
 #include "study/base/temporary_folder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -8,7 +9,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
 #include <thread>
+
+#include "core/base/error.h"
 
 namespace lanescope::study {
 namespace {
@@ -42,6 +47,28 @@ TEST(TemporaryFolderTest, GoesWithItsOwnerAndWithAKilledOne) {
   for (int i = 0; i < 20'000 && fs::exists(path); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_FALSE(fs::exists(path)) << path;
+}
+
+// Input: TMPDIR names a folder that takes no files, or that is not there. Law: the error says where the
+// folder should have been, why it is not, and what helps.
+TEST(TemporaryFolderTest, AnUnusablePlaceIsAnErrorThatSaysWhatToDo) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::optional<std::string> kept =
+      before != nullptr ? std::optional<std::string>(before) : std::nullopt;
+  std::string errors[2];
+  const char* const unusable[] = {"/proc", "/nonexistent"};
+  for (int i = 0; i < 2; ++i) {
+    setenv("TMPDIR", unusable[i], 1);
+    try {
+      const TemporaryFolder folder;
+    } catch (const Error& error) {
+      errors[i] = error.what();
+    }
+  }
+  kept ? setenv("TMPDIR", kept->c_str(), 1) : unsetenv("TMPDIR");
+  EXPECT_THAT(errors[0], testing::HasSubstr("/proc/lanescope-"));
+  for (const std::string& error : errors)
+    EXPECT_THAT(error, testing::EndsWith("set TMPDIR to a folder that can be written"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr int64_t kMostGroups = 256;
 
 OnnxEmitter::Attrs ConvolutionAttrs(const OnnxWindow& window) {
   OnnxEmitter::Attrs attrs = ImageAttrs(window);
-  attrs.emplace_back("dilations", std::vector<int64_t>{1, window.dilations[0], window.dilations[1], 1});
+  attrs.emplace_back("dilations", AmongChannels(window.dilations));
   const std::vector<int64_t>& pads = window.pads;
   attrs.emplace_back("padding", std::string(window.padded() ? "EXPLICIT" : "VALID"));
   attrs.emplace_back("explicit_paddings",
@@ -81,12 +81,9 @@ OnnxValue ConvolvedVolumes(OnnxEmitter& to, const OnnxValue& x, const OnnxValue&
   OnnxValue volumes = to.Transposed(x, {0, 2, 3, 4, 1});
   if (window.padded())
     volumes = to.Node("PadV2", {volumes, to.Constant(window.PaddingOf(false)), to.Number(0, x.dtype())});
-  const auto five = [](const std::vector<int64_t>& three) {
-    return std::vector<int64_t>{1, three[0], three[1], three[2], 1};
-  };
   const OnnxValue result = to.Node("Conv3D", {volumes, to.Transposed(filter, {2, 3, 4, 1, 0})},
-                                   {{"strides", five(window.strides)},
-                                    {"dilations", five(window.dilations)},
+                                   {{"strides", AmongChannels(window.strides)},
+                                    {"dilations", AmongChannels(window.dilations)},
                                     {"padding", std::string("VALID")}});
   return to.Transposed(result, {0, 4, 1, 2, 3});
 }

@@ -1,4 +1,4 @@
-// Pooling and normalization of images. Kernels of hosts want channels last.
+// Pooling of lines, images and volumes, and normalization of images. Kernels of hosts want channels last.
 #include <algorithm>
 #include <limits>
 
@@ -8,45 +8,62 @@
 namespace lanescope {
 namespace {
 
-// The images with `number` around them; `window` is on two axes.
-OnnxValue Padded(OnnxEmitter& to, const OnnxValue& images, const OnnxWindow& window,
-                 const OnnxValue& number) {
-  if (!window.padded()) return images;
-  return to.ImageNode("PadV2", {images, to.Constant(window.PaddingOf(false)), number});
+// Images, or volumes, with their channels last: the emitter knows of images alone that they lie so.
+OnnxValue Turned(OnnxEmitter& to, const OnnxValue& x) {
+  return x.rank() == 5 ? to.Transposed(x, {0, 2, 3, 4, 1}) : to.ChannelsLast(x);
 }
 
-OnnxEmitter::Attrs PoolingAttrs(const OnnxWindow& window) {
+OnnxValue TurnedNode(OnnxEmitter& to, std::string_view op, const OnnxValues& inputs,
+                     const OnnxEmitter::Attrs& attrs = {}) {
+  return inputs[0].channels_last() ? to.ImageNode(op, inputs, attrs) : to.Node(op, inputs, attrs);
+}
+
+// What is turned, with `number` around it.
+OnnxValue Padded(OnnxEmitter& to, const OnnxValue& turned, const OnnxWindow& window,
+                 const OnnxValue& number) {
+  if (!window.padded()) return turned;
+  return TurnedNode(to, "PadV2", {turned, to.Constant(window.PaddingOf(false)), number});
+}
+
+// `op`: "MaxPool" or "AvgPool".
+OnnxValue Pooled(OnnxEmitter& to, const std::string& op, const OnnxValue& padded, const OnnxWindow& window) {
   OnnxEmitter::Attrs attrs = ImageAttrs(window);
-  attrs.emplace_back("ksize", std::vector<int64_t>{1, window.kernel[0], window.kernel[1], 1});
+  attrs.emplace_back("ksize", AmongChannels(window.kernel));
   attrs.emplace_back("padding", std::string("VALID"));
-  return attrs;
+  return TurnedNode(to, window.axes() == 3 ? op + "3D" : op, {padded}, attrs);
 }
 
 // Padding never is the largest.
 OnnxValue MaxPooled(OnnxEmitter& to, const OnnxValue& x, const OnnxWindow& window) {
   const double least = x.dtype() == DataType::kFloat ? std::numeric_limits<float>::lowest()
                                                      : std::numeric_limits<double>::lowest();
-  const OnnxValue padded = Padded(to, to.ChannelsLast(x), window, to.Number(least, x.dtype()));
-  return to.ImageNode("MaxPool", {padded}, PoolingAttrs(window));
+  return Pooled(to, "MaxPool", Padded(to, Turned(to, x), window, to.Number(least, x.dtype())), window);
+}
+
+bool IsSmallTable(const Shape& shape) {
+  int64_t left = int64_t{1} << 24;
+  for (const int64_t size : shape.dims()) {
+    if (size == 0 || size > left) return false;
+    left /= size;
+  }
+  return true;
 }
 
 // Padding counts where the model says so; else each sum is divided by how many numbers it is of. Nothing
 // where that is a table too large.
 std::optional<OnnxValue> MeanPooled(OnnxEmitter& to, const OnnxValue& x, const OnnxWindow& window,
                                     bool padding_counts) {
-  const OnnxValue images = to.ChannelsLast(x), zero = to.Number(0, x.dtype());
-  const OnnxValue mean = to.ImageNode("AvgPool", {Padded(to, images, window, zero)}, PoolingAttrs(window));
+  const OnnxValue zero = to.Number(0, x.dtype());
+  const OnnxValue mean = Pooled(to, "AvgPool", Padded(to, Turned(to, x), window, zero), window);
   if (!window.padded() || padding_counts) return mean;
-  constexpr int64_t kMostPlaces = int64_t{1} << 24;
-  const Shape shape = x.shape();
-  if (x.dtype() != DataType::kFloat || shape.dim(2) == 0 || shape.dim(3) == 0 ||
-      shape.dim(2) > kMostPlaces / shape.dim(3))
-    return std::nullopt;
-  Tensor ones(DataType::kFloat, Shape{1, 1, shape.dim(2), shape.dim(3)});
+  Shape places = x.shape();
+  places.set_dim(0, 1);
+  places.set_dim(1, 1);
+  if (x.dtype() != DataType::kFloat || !IsSmallTable(places)) return std::nullopt;
+  Tensor ones(DataType::kFloat, places);
   std::fill_n(ones.data<float>(), ones.NumElements(), 1.0f);
-  const OnnxValue all = to.ChannelsLast(to.Constant(std::move(ones)));
-  const OnnxValue share = to.ImageNode("AvgPool", {Padded(to, all, window, zero)}, PoolingAttrs(window));
-  return to.ImageNode("RealDiv", {mean, share});
+  const OnnxValue all = Turned(to, to.Constant(std::move(ones)));
+  return TurnedNode(to, "RealDiv", {mean, Pooled(to, "AvgPool", Padded(to, all, window, zero), window)});
 }
 
 // The last window may begin inside the tensor and end beyond what pads it.
@@ -64,8 +81,9 @@ void RoundUp(const Shape& shape, OnnxWindow* window) {
 OnnxValues Pool(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
   OnnxValue x = inputs[0];
   const bool largest = node.op() == "MaxPool", round_up = node.Int("ceil_mode", 0) != 0;
-  if (!x.known_rank() || node.num_outputs() != 1 || x.rank() > 4 || (round_up && !largest) ||
-      (largest ? x.dtype() != DataType::kFloat && x.dtype() != DataType::kDouble : !IsFloat(x.dtype())))
+  if (!x.known_rank() || node.num_outputs() != 1 || x.rank() > 5 || (round_up && !largest) ||
+      (largest ? x.dtype() != DataType::kFloat && x.dtype() != DataType::kDouble : !IsFloat(x.dtype())) ||
+      (x.rank() == 5 && x.dtype() != DataType::kFloat))
     return {};
   std::optional<OnnxWindow> window = OnnxWindowOf(node, x.shape(), node.Ints("kernel_shape", {}));
   if (!window.has_value() || std::ranges::any_of(window->dilations, [](int64_t each) { return each != 1; }))
@@ -79,6 +97,7 @@ OnnxValues Pool(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs)
   const std::optional<OnnxValue> result =
       largest ? MaxPooled(to, x, *window) : MeanPooled(to, x, *window, node.Int("count_include_pad", 0) != 0);
   if (!result.has_value()) return {};
+  if (x.rank() == 5) return {to.Transposed(*result, {0, 4, 1, 2, 3})};
   return {line ? to.Node("Squeeze", {*result}, {{"squeeze_dims", std::vector<int64_t>{2}}}) : *result};
 }
 

@@ -176,6 +176,10 @@ bool AreAll(const OnnxValue& value, int64_t number) {
   return numbers && std::ranges::all_of(*numbers, [&](int64_t each) { return each == number; });
 }
 
+// With `layout` the batch is the first axis of inputs, states and results, instead of the steps or
+// directions.
+bool IsBatchFirst(const OnnxNode& node) { return node.Int("layout", 0) == 1; }
+
 bool IsKnown(const OnnxNode& node, const OnnxValues& inputs) {
   for (size_t i = 0; i < 3; ++i)
     if (!inputs[i].exists() || !inputs[i].known_rank() || inputs[i].rank() != 3 ||
@@ -183,17 +187,25 @@ bool IsKnown(const OnnxNode& node, const OnnxValues& inputs) {
       return false;
   // Sequences of different lengths, and what bounds or couples gates, have no counterpart.
   const bool lengths = inputs.size() > 4 && inputs[4].exists();
-  if ((lengths && !AreAll(inputs[4], inputs[0].shape().dim(0))) || node.Has("clip") ||
-      node.Int("input_forget", 0) != 0 || node.Int("layout", 0) != 0 || !IsFloat(inputs[0].dtype()))
+  const int64_t layout = node.Int("layout", 0), steps = inputs[0].shape().dim(IsBatchFirst(node) ? 1 : 0);
+  if ((lengths && !AreAll(inputs[4], steps)) || node.Has("clip") || node.Int("input_forget", 0) != 0 ||
+      (layout != 0 && layout != 1) || !IsFloat(inputs[0].dtype()))
     return false;
   const Shape w = inputs[1].shape(), r = inputs[2].shape(), x = inputs[0].shape();
   const int64_t directions = node.Text("direction", "forward") == "bidirectional" ? 2 : 1;
   return w.dim(0) == directions && r.dim(0) == directions && w.dim(2) == x.dim(2) && w.dim(1) == r.dim(1) &&
-         r.dim(1) == GatesOf(node.op()) * r.dim(2) && x.dim(0) >= 1 && x.dim(0) <= kMostSteps / directions;
+         r.dim(1) == GatesOf(node.op()) * r.dim(2) && steps >= 1 && steps <= kMostSteps / directions;
 }
 
-OnnxValues Recurrent(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
-  if (!IsKnown(node, inputs)) return {};
+OnnxValues Recurrent(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& given) {
+  if (!IsKnown(node, given)) return {};
+  OnnxValues inputs = given;
+  if (IsBatchFirst(node)) {
+    for (const size_t input : {0, 5, 6}) {
+      if (input < inputs.size() && inputs[input].exists())
+        inputs[input] = to.Transposed(inputs[input], {1, 0, 2});
+    }
+  }
   const std::string way = node.Text("direction", "forward");
   const int64_t directions = way == "bidirectional" ? 2 : 1;
   std::vector<Direction> made;
@@ -213,6 +225,10 @@ OnnxValues Recurrent(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& in
   }
   OnnxValues results{packed(all, 1), packed(last, 0)};
   if (!cells.empty()) results.push_back(packed(cells, 0));
+  if (IsBatchFirst(node)) {
+    results[0] = to.Transposed(results[0], {2, 0, 1, 3});
+    for (size_t i = 1; i < results.size(); ++i) results[i] = to.Transposed(results[i], {1, 0, 2});
+  }
   return results;
 }
 

@@ -61,9 +61,16 @@ std::optional<OnnxWindow> OnnxWindowOf(const OnnxNode& node, const Shape& x, std
   return window;
 }
 
+std::vector<int64_t> AmongChannels(const std::vector<int64_t>& numbers) {
+  std::vector<int64_t> all{1};
+  all.insert(all.end(), numbers.begin(), numbers.end());
+  all.push_back(1);
+  return all;
+}
+
 OnnxEmitter::Attrs ImageAttrs(const OnnxWindow& window) {
-  return {{"strides", std::vector<int64_t>{1, window.strides[0], window.strides[1], 1}},
-          {"data_format", std::string("NHWC")}};
+  return {{"strides", AmongChannels(window.strides)},
+          {"data_format", std::string(window.axes() == 3 ? "NDHWC" : "NHWC")}};
 }
 
 OnnxValue AsImages(OnnxEmitter& to, const OnnxValue& line) {

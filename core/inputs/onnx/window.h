@@ -25,7 +25,9 @@ struct OnnxWindow {
 
 // With `auto_pad` as numbers. Empty where it says what none here can be.
 std::optional<OnnxWindow> OnnxWindowOf(const OnnxNode& node, const Shape& x, std::vector<int64_t> kernel);
-// Attributes of nodes on images with their channels last.
+// One number for each axis of a tensor with its channels last: these, and 1 for batch and channels.
+std::vector<int64_t> AmongChannels(const std::vector<int64_t>& numbers);
+// Attributes of nodes on images or volumes with their channels last.
 OnnxEmitter::Attrs ImageAttrs(const OnnxWindow& window);
 // [batch, channels, length] as images of one row.
 OnnxValue AsImages(OnnxEmitter& to, const OnnxValue& line);

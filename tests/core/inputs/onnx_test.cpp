@@ -115,16 +115,17 @@ OpWork WorkOfNode(const OnnxModel& model, const std::string& name) {
   return WorkOf(model.graph.node(id), inputs, info.outputs(id));
 }
 
-// Law: what is known by its cost alone costs what its definition says. A layout of batches first has no
-// kernel here: 2 steps of 3 examples, W [1, 16, 5] and R [1, 16, 4], two operations for each weight and
-// example.
+// Law: what is known by its cost alone costs what its definition says. Gates that are coupled have
+// no kernel here: the batch first, 3 examples of 2 steps, W [1, 16, 5] and R [1, 16, 4], two operations for
+// each weight and example.
 TEST(Onnx, OpsWithoutAKernelCostWhatTheirDefinitionSays) {
   Parts parts;
   parts.inputs = {ValueInfo("x", kFloats, {3, 2, 5}), ValueInfo("w", kFloats, {1, 16, 5}),
                   ValueInfo("r", kFloats, {1, 16, 4})};
-  parts.nodes = {
-      NodeOf("LSTM", {"x", "w", "r"}, {"y"},
-             Field(5, Field(1, std::string("layout")) + Field(3, int64_t{1}) + Field(20, int64_t{2})))};
+  parts.nodes = {NodeOf(
+      "LSTM", {"x", "w", "r"}, {"y"},
+      Field(5, Field(1, std::string("layout")) + Field(3, int64_t{1}) + Field(20, int64_t{2})) +
+          Field(5, Field(1, std::string("input_forget")) + Field(3, int64_t{1}) + Field(20, int64_t{2})))};
   parts.outputs = {ValueInfo("y", kFloats, {3, 2, 1, 4})};
   const OnnxModel lstm = ParseOnnxModel(ModelOf(parts), "");
   EXPECT_EQ(lstm.graph.node(lstm.graph.FindNode("y_1")).op, "OnnxLSTM");

@@ -55,7 +55,8 @@ TEST(TraceLoaderTest, HoldsWhatTheReaderReads) {
   for (const auto& run : runs) {
     const traces::TraceRun whole = reader.ReadRun(run->id);
     EXPECT_EQ(TimesOf(*run, {LaneRole::kCompute}), TimesOf(whole.launches));
-    EXPECT_EQ(TimesOf(*run, {LaneRole::kCopyIn, LaneRole::kCopyOut}), TimesOf(whole.copies));
+    EXPECT_EQ(TimesOf(*run, {LaneRole::kCopyIn, LaneRole::kCopyOut, LaneRole::kCopyWithin}),
+              TimesOf(whole.copies));
     EXPECT_EQ(TimesOf(*run, {LaneRole::kLink}), TimesOf(whole.copies));
     EXPECT_EQ(run->steps.size(), whole.steps.size());
     EXPECT_EQ(run->successors.items.size(), whole.dependencies.size());
@@ -97,7 +98,8 @@ TEST(TraceLoaderTest, ReadsExportsOfEveryVersion) {
     expected.insert(expected.end(), memsets.begin(), memsets.end());
     std::sort(expected.begin(), expected.end());
     EXPECT_EQ(TimesOf(run, {LaneRole::kCompute}), expected);
-    EXPECT_EQ(TimesOf(run, {LaneRole::kCopyIn, LaneRole::kCopyOut}), TimesOf(whole.copies));
+    EXPECT_EQ(TimesOf(run, {LaneRole::kCopyIn, LaneRole::kCopyOut, LaneRole::kCopyWithin}),
+              TimesOf(whole.copies));
     std::map<std::string, int64_t> per_device, expected_per_device;
     for (const Lane& lane : run.lanes) {
       if (lane.role != LaneRole::kCompute) continue;
@@ -224,6 +226,27 @@ TEST(TraceLoaderTest, WholeGraphsAndCopiesBetweenDevicesByOtherNumbers) {
   EXPECT_EQ(links, std::vector<std::string>{"GPU:0 → GPU:1"});
   EXPECT_TRUE(std::any_of(runs[0]->ops.begin(), runs[0]->ops.end(),
                           [](const OpEntry& op) { return op.name == "[CUDA graph 5]" && op.op == "Graph"; }));
+}
+
+// Input: a copy to GPU 0, one from it and one within it. Law: each lies in the lane that its way names.
+TEST(TraceLoaderTest, CopiesLieInTheLanesOfTheirWays) {
+  traces::ScratchFile file("export.sqlite");
+  traces::Database(file.path(), traces::OpenMode::kCreate)
+      .Execute(
+          "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+          "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, bytes "
+          "INTEGER, copyKind INTEGER);"
+          "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (0, 10, 0, 64, 1), (20, 30, 0, 64, 2), (40, 50, 0, "
+          "64, 8)");
+  const auto runs = LoadTrace(file.path(), nullptr, nullptr);
+  ASSERT_EQ(runs.size(), 1u);
+  std::map<std::string, int64_t> starts;  // of the first slice of each lane of copies
+  for (const Lane& lane : runs[0]->lanes) {
+    if (lane.role == LaneRole::kLink || !lane.is_copy()) continue;
+    EXPECT_EQ(lane.size(), 1u);
+    starts[lane.label] = lane.start_ns[0];
+  }
+  EXPECT_EQ(starts, (std::map<std::string, int64_t>{{"copy in", 0}, {"copy out", 20}, {"copy within", 40}}));
 }
 
 // Input: 300,000 kernels of two streams in turns, and as many copies: every lane is longer than the pieces in
