@@ -12,7 +12,9 @@ struct Disturbance {
   // no more than it waited.
   int64_t others_ns = 0;
   int64_t stolen_ns = 0;  // that a hypervisor gave to other machines, in steps of a clock tick
-  int64_t waited_ns = 0;  // that threads of the program were ready to run and had no processor, added up
+  // That threads of the program were ready to run and had no processor, added up; others_ns where the system
+  // does not tell.
+  int64_t waited_ns = 0;
   int64_t preempted = 0;  // switches away from threads of the program that wanted to go on
 
   Disturbance& operator+=(const Disturbance& other) {

@@ -120,10 +120,13 @@ int64_t DisturbanceMeter::TakeOthers(int64_t busy_ns, int64_t own_ns) {
 }
 
 Disturbance DisturbanceMeter::Take() {
-  const int64_t waited = TakeWaited();
+  int64_t waited = TakeWaited();
   const Counters before = std::exchange(last_, Read());
   const int64_t busy = last_.busy_ns - before.busy_ns, own = last_.own_ns - before.own_ns;
   const int64_t others = TakeOthers(busy, own);
+  const bool knows_waits =
+      std::ranges::any_of(threads_, [](const auto& entry) { return entry.second.file >= 0; });
+  if (!knows_waits) waited = others;
   return {.wall_ns = last_.wall_ns - before.wall_ns,
           .others_ns = IsRealTime() ? std::min(waited, others) : others,
           .stolen_ns = std::max<int64_t>(0, last_.stolen_ns - before.stolen_ns),

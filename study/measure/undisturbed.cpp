@@ -12,6 +12,7 @@ constexpr int64_t kOthersErrorNs = 20'000'000;  // two ticks of 10 ms
 constexpr double kStolenShare = 0.02;
 constexpr int64_t kStolenErrorNs = 10'000'000;
 constexpr double kWaitedShare = 0.03;
+constexpr double kLittleWaitedShare = 0.01;
 constexpr int64_t kJudgedNs = 200'000'000;
 constexpr double kSameClock = 1.08;
 
@@ -33,9 +34,11 @@ bool OthersTook(const Disturbance& stretch, double share) {
          share * static_cast<double>(stretch.wall_ns);
 }
 
+// Who runs on a processor that this program does not want takes nothing from it.
 bool IsDisturbed(const Disturbance& stretch) {
-  return OthersTook(stretch, kOthersShare) || static_cast<double>(stretch.stolen_ns - kStolenErrorNs) >
-                                                  kStolenShare * static_cast<double>(stretch.wall_ns);
+  const bool by_others = OthersTook(stretch, kOthersShare) && WaitedShare(stretch) > kLittleWaitedShare;
+  const double stolen = static_cast<double>(stretch.stolen_ns - kStolenErrorNs);
+  return by_others || stolen > kStolenShare * static_cast<double>(stretch.wall_ns);
 }
 
 Disturbance Around(std::span<const Disturbance> slots, size_t slot) {

@@ -13,14 +13,16 @@ namespace lanescope::study {
 
 // By step of a row, in the order in which they ran, `steps_per_round` to a round. A round is disturbed when
 // other processes used more than a tenth of a processor while it ran (beyond what the clock's ticks may be
-// off by), a hypervisor took more than a fiftieth, or most of its steps were held up. A step is held up when
+// off by) and this program's threads waited for processors for more than a hundredth of it, when a hypervisor
+// took more than a fiftieth, or when most of its steps were held up. A step is held up when
 // others used more than a twentieth in its round and its threads waited for processors for 3% of its length
 // longer than in the quietest quarter of the row's steps: threads wait for each other too, more in one step
 // than in the next.
 std::vector<char> UndisturbedSteps(std::span<const Disturbance> steps, int steps_per_round);
 
-// By slot, a round of a row among those of all rows, one right after the other: 1 where a process or a
-// hypervisor took so much, around a slot that is shorter than 200 ms too, whose own ticks say nothing.
+// By slot, a round of a row among those of all rows, one right after the other: 1 where processes or a
+// hypervisor took so much from it, around a slot that is shorter than 200 ms too, whose own ticks say
+// nothing.
 std::vector<char> SlotsBesideOthers(std::span<const Disturbance> slots);
 
 // Of times that the same work took; 0 is not known, and within every range.

@@ -72,6 +72,16 @@ TEST_F(DisturbanceTest, AddsUpWhatThreadsWaited) {
   EXPECT_EQ(meter.Take().waited_ns, 0);
 }
 
+// Without waiting times of threads all that others used may have held this program up.
+TEST_F(DisturbanceTest, WithoutWaitingTimesOthersCountAsWaitedFor) {
+  WriteStat("1000 100 200 5000 50 10 20 3");
+  DisturbanceMeter meter({}, proc_);
+  WriteStat("1100 120 230 9000 90 11 22 10");
+  const Disturbance taken = meter.Take();
+  EXPECT_GT(taken.others_ns, 0);
+  EXPECT_EQ(taken.waited_ns, taken.others_ns);
+}
+
 TEST_F(DisturbanceTest, WhatTheSystemDoesNotTellIsZero) {
   DisturbanceMeter meter({}, proc_ + "/nowhere");
   const Disturbance taken = meter.Take();
