@@ -9,31 +9,40 @@
 #include <string>
 #include <vector>
 
+#include "core/record/disturbance.h"
 #include "core/record/event.h"
-#include "core/record/input_log.h"
-#include "core/record/recorder.h"
+#include "core/record/input_record.h"
 #include "core/record/run_info.h"
-#include "exec/measure/core_speeds.h"
 #include "exec/run/session.h"
-#include "study/base/cancellation.h"
 #include "study/base/notes.h"
 #include "study/job/computers.h"
-#include "study/job/job.h"
-#include "study/measure/disturbance.h"
-#include "study/measure/gpu_clocks.h"
-#include "study/measure/input_threads.h"
-#include "study/measure/run_capture.h"
 #include "study/measure/run_settings.h"
 #include "study/workload/placing.h"
-#include "traces/record/trace_writer.h"
+
+namespace lanescope {
+class InputLog;
+class Recorder;
+}  // namespace lanescope
 
 namespace lanescope::exec {
+class CoreSpeeds;
 enum class Stage : int64_t;
 }  // namespace lanescope::exec
 
+namespace lanescope::traces {
+class TraceWriter;
+}  // namespace lanescope::traces
+
 namespace lanescope::study {
 
+class Cancellation;
+class DisturbanceMeter;
+class GpuClocks;
+class InputThreads;
+class Job;
 class JobCapture;
+class RunCapture;
+struct GpuClock;
 
 struct RecordedRunOptions {
   RunSettings settings;
@@ -136,7 +145,7 @@ class RecordedRun : private EventSink {
   void CountDropped(int64_t records) override;
   void Deliver(std::span<const Event> events);
   bool IsServed() const { return options_.servers != nullptr; }
-  bool IsOfJob() const { return options_.job != nullptr && options_.job->is_shared(); }
+  bool IsOfJob() const;
   bool IsShared() const { return IsServed() || (IsOfJob() && options_.task < 0); }
   void GatherEvents();
   bool AwaitsValues() const;
@@ -160,8 +169,8 @@ class RecordedRun : private EventSink {
   RunSpec spec_;  // the workload's, with the run's seed
   std::unique_ptr<exec::Session> session_;
   exec::PreparedStep* step_ = nullptr;
-  InputLog input_log_;                   // outlives the session's steps
-  std::unique_ptr<InputThreads> input_;  // from the first step on, if there are queue runners
+  const std::unique_ptr<InputLog> input_log_;  // outlives the session's steps
+  std::unique_ptr<InputThreads> input_;        // from the first step on, if there are queue runners
   bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
   EventSink* trace_sink_ = nullptr;
@@ -173,7 +182,7 @@ class RecordedRun : private EventSink {
   std::vector<int64_t> step_ns_;
   std::vector<int64_t> messaging_ns_;
   int64_t last_messaging_ns_ = 0;
-  std::optional<DisturbanceMeter> meter_;
+  std::unique_ptr<DisturbanceMeter> meter_;
   std::vector<Disturbance> disturbances_;
   std::vector<GpuClock> gpu_clocks_;
   std::vector<int64_t> core_speeds_;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/thread.h"
 #include "exec/calls/remote_tasks.h"
+#include "exec/messages/process_turns.h"
 #include "study/job/serving.h"
 #include "study/measure/recorded_run.h"
 
