@@ -6,6 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "sims/engine/simulation_model.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope {

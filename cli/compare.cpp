@@ -17,6 +17,7 @@
 #include "cli/sweep_report.h"
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/strategies/strategy.h"
 #include "study/compare/comparer.h"
 #include "study/compare/comparison_json.h"
 #include "study/job/job.h"

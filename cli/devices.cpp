@@ -29,9 +29,7 @@ struct DevicesOptions {
 };
 
 bool IsEmulatedLink(const Machine& machine, const LinkSpec& link) {
-  const auto emulated = [&](DeviceId d) {
-    return machine.device(d).kind == DeviceKind::kVirtual || machine.device(d).kind == DeviceKind::kHost;
-  };
+  const auto emulated = [&](DeviceId d) { return IsOfHostThreads(machine.device(d).kind); };
   return emulated(link.a) && emulated(link.b);
 }
 

@@ -19,7 +19,7 @@ struct ProfileOptions {
 profiler::ProgramCaptureOptions Parse(const ProfileOptions& options) {
   profiler::ProgramCaptureOptions capture;
   capture.words = options.words;
-  capture.mode = options.mode == "kernels" ? profiler::CaptureMode::kKernels : profiler::CaptureMode::kFull;
+  capture.mode = options.mode == "kernels" ? CaptureMode::kKernels : CaptureMode::kFull;
   capture.delay_s = options.delay_s;
   capture.duration_s = options.duration_s;
   constexpr std::string_view kNvtx = "nvtx:";

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,6 +22,7 @@
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
+#include "study/base/json_text.h"
 #include "study/measure/ensemble.h"
 #include "traces/record/trace_writer.h"
 
@@ -87,12 +87,7 @@ json EnsembleJson(const study::Ensemble& ensemble, const study::Workload& worklo
     replicas.push_back({{"device", machine.device(replica.device).local_name()},
                         {"run", options.trace.empty() ? json(nullptr) : json(replica.run_id)},
                         {"steps", replica.step_ns.size()},
-                        {"step_ns",
-                         {{"median", std::llround(spread.median)},
-                          {"p25", std::llround(spread.p25)},
-                          {"p75", std::llround(spread.p75)},
-                          {"min", spread.min},
-                          {"max", spread.max}}},
+                        {"step_ns", study::SpreadJson(spread)},
                         {"steps_per_s", replica.steps_per_second},
                         {"fetches", fetches}});
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -20,11 +19,14 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
+#include "study/base/json_text.h"
 #include "study/job/job.h"
 #include "study/job/mpi.h"
 #include "study/job/serving.h"
 #include "study/measure/participation.h"
 #include "study/measure/recorded_run.h"
+#include "study/measure/run_capture.h"
+#include "traces/record/trace_writer.h"
 #include "traces/report/statistics.h"
 
 namespace lanescope::cli {
@@ -42,7 +44,7 @@ struct RunOptions {
   PlaceOptions place;
   study::RunRequest run;
   int64_t timeout_ms = 0;
-  std::string profile{study::kProfileNames.front()};
+  std::string profile{kCaptureModeNames.front()};
   std::string init{kInits.front()};
   int alone_steps = 0;
   std::vector<std::string> reset;
@@ -99,11 +101,7 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
   result["trace"] = trace.empty() ? json(nullptr) : json(trace);
   result["run"] = trace.empty() ? json(nullptr) : json(run.run_id());
   result["steps"] = run.step_ns().size();
-  result["step_ns"] = {{"median", std::llround(spread.median)},
-                       {"p25", std::llround(spread.p25)},
-                       {"p75", std::llround(spread.p75)},
-                       {"min", spread.min},
-                       {"max", spread.max}};
+  result["step_ns"] = study::SpreadJson(spread);
   result["oversubscribed"] = run.oversubscribed();
   if (!run.placed().workload->spec().queue_runners.empty()) {
     result["input"] = {
@@ -115,13 +113,13 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
   return result;
 }
 
-study::Profile ProfileOf(const RunOptions& options) {
-  const auto name = std::ranges::find(study::kProfileNames, options.profile);
-  const auto profile = static_cast<study::Profile>(name - study::kProfileNames.begin());
-  if (profile == study::Profile::kOff || !options.trace.empty()) return profile;
+CaptureMode ProfileOf(const RunOptions& options) {
+  const auto name = std::ranges::find(kCaptureModeNames, options.profile);
+  const auto profile = static_cast<CaptureMode>(name - kCaptureModeNames.begin());
+  if (profile == CaptureMode::kOff || !options.trace.empty()) return profile;
   NoteLine(
       fmt::format("note: nothing is captured without --trace, where --profile {} would go", options.profile));
-  return study::Profile::kOff;
+  return CaptureMode::kOff;
 }
 
 // What a signal ends says how far it came.
@@ -169,7 +167,7 @@ RunOptions WithRank(RunOptions options) {
 
 // One network a GPU is placed by itself and records its commands alone.
 void RunEnsemble(const RunOptions& given) {
-  if (ProfileOf(given) != study::Profile::kOff)
+  if (ProfileOf(given) != CaptureMode::kOff)
     Throw(Code::kUnimplemented, "--profile of several networks; record commands alone, or profile one");
   const RunOptions options = WithRank(given);
   exec::Transport* const ranks = study::WorldTransport();
@@ -281,8 +279,7 @@ void AddRun(CLI::App* app) {
           "What of the GPUs the trace holds: off: commands; kernels: kernels, copies, memory sets; full: API "
           "calls, synchronizations and overheads too")
       ->capture_default_str()
-      ->check(
-          CLI::IsMember(std::vector<std::string>(study::kProfileNames.begin(), study::kProfileNames.end())));
+      ->check(CLI::IsMember(std::vector<std::string>(kCaptureModeNames.begin(), kCaptureModeNames.end())));
   command
       ->add_option(
           "--init", options->init,

@@ -5,42 +5,22 @@ include(CMakePackageConfigHelpers)
 set(lanescope_libraries core graphs exec sims traces study)
 set(lanescope_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/lanescope)
 
-# Public are the headers directly in a library's folder or in its rooms, less those that say "Internal to ..."; scripts/check_includes.py
-# holds them to bringing in no dependency's own headers.
 foreach(library IN LISTS lanescope_libraries)
-  get_target_property(rooms lanescope_${library} LANESCOPE_ROOMS)
-  list(TRANSFORM rooms PREPEND ${library}/)
-  foreach(folder IN LISTS library rooms)
-    file(GLOB headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${folder}/*.h)
-    foreach(header IN LISTS headers)
-      file(STRINGS ${PROJECT_SOURCE_DIR}/${header} internal REGEX "^//.*Internal to " LIMIT_COUNT 1)
-      if(NOT internal)
-        install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/${folder}
-                COMPONENT development)
-      endif()
-    endforeach()
-  endforeach()
-  set_target_properties(lanescope_${library} PROPERTIES EXPORT_NAME ${library})
   add_library(lanescope::${library} ALIAS lanescope_${library})
-  install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endforeach()
-
-# Libraries of their own in exec, which exec links.
-foreach(library resources readers)
-  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/exec/${library}/*.h)
-  foreach(header IN LISTS headers)
-    file(STRINGS ${header} internal REGEX "^//.*Internal to " LIMIT_COUNT 1)
-    if(NOT internal)
-      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/exec/${library} COMPONENT development)
-    endif()
-  endforeach()
+# Those, and what they link.
+foreach(library IN LISTS lanescope_libraries ITEMS resources readers profiler)
   set_target_properties(lanescope_${library} PROPERTIES EXPORT_NAME ${library})
   install(TARGETS lanescope_${library} EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endforeach()
 
-# What study links to besides; without headers.
-set_target_properties(lanescope_profiler PROPERTIES EXPORT_NAME profiler)
-install(TARGETS lanescope_profiler EXPORT lanescope ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+file(STRINGS ${PROJECT_SOURCE_DIR}/cmake/public_headers.txt headers REGEX "\\.h$")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/public_headers.txt)
+list(REMOVE_ITEM headers graphs/ops.h)
+foreach(header IN LISTS headers)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/${folder} COMPONENT development)
+endforeach()
 # The op functions, which the build makes.
 install(FILES $<TARGET_PROPERTY:lanescope_graphs,OP_FUNCTIONS> DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lanescope/graphs
         COMPONENT development)

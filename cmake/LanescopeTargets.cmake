@@ -75,13 +75,12 @@ if(LANESCOPE_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(lanescope_options INTERFACE -Wno-subobject-linkage)
 endif()
 
-# lanescope_library(NAME): a static library of all .cpp files of the current folder, of its ROOMS (folders whose headers are
-# public like its own) and of the given SUBDIRS. SEPARATE: files with compile options of their own. HOT: the compiler may take
-# its time.
+# lanescope_library(NAME): a static library of all .cpp files of the current folder and of its FOLDERS. SEPARATE: files with
+# compile options of their own. HOT: the compiler may take its time.
 function(lanescope_library name)
-  cmake_parse_arguments(arg "HOT" "" "ROOMS;SUBDIRS;SEPARATE;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(arg "HOT" "" "FOLDERS;SEPARATE;LINK;PRIVATE_LINK" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
-  foreach(dir IN LISTS arg_ROOMS arg_SUBDIRS)
+  foreach(dir IN LISTS arg_FOLDERS)
     list(APPEND patterns ${CMAKE_CURRENT_SOURCE_DIR}/${dir}/*.cpp)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
@@ -90,7 +89,6 @@ function(lanescope_library name)
   endforeach()
   lanescope_batches(batches ${name} ${sources})
   add_library(${name} STATIC ${batches} ${arg_SEPARATE})
-  set_target_properties(${name} PROPERTIES LANESCOPE_ROOMS "${arg_ROOMS}")
   target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/lanescope>)
   target_compile_features(${name} PUBLIC cxx_std_20)

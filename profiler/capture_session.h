@@ -6,15 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "core/record/capture_mode.h"
 #include "traces/record/activity_rows.h"
 
 namespace lanescope::profiler {
-
-enum class CaptureMode {
-  kOff,
-  kKernels,  // kernels, copies and memory sets
-  kFull,     // and API calls, synchronizations, overheads
-};
 
 struct CaptureOptions {
   CaptureMode mode = CaptureMode::kFull;

@@ -108,9 +108,13 @@ ROOMS = {
 
 # What a backend may include of exec beside itself; its folder is one more room there.
 BACKEND_MAY_INCLUDE = frozenset({"functors", "loops", "resources", "readers", "device", "kernels"})
-# Rooms whose headers are not installed, whatever they say of themselves; nor are those of backends.
+# Rooms whose headers their own library sees alone, whatever they say of themselves; so it is with backends.
 INTERNAL_ROOMS = frozenset({"exec/functors", "exec/loops", "exec/kernels", "exec/calls", "exec/serve", "core/time",
                             "sims/megatron"})
+# The headers that are installed, one a line.
+PUBLIC_HEADERS = "cmake/public_headers.txt"
+# Of these, what the build makes.
+MADE_HEADERS = frozenset({"graphs/ops.h"})
 
 CUDA_SOURCE = re.compile(r"(\.cuh?$)|(^(tests/)?profiler/cupti\w*\.(h|cpp)$)")
 
@@ -128,8 +132,8 @@ THIRD_PARTY = (
     ("GoogleTest", re.compile(r"(gtest|gmock)/"), lambda path: path.startswith("tests/")),
     ("Google Benchmark", re.compile(r"benchmark/"), lambda path: path.startswith("bench/")),
 )
-# What a header that programs see must not bring in.
-NOT_IN_PUBLIC = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|CLI/)")
+# What a header that several libraries see must not bring in.
+NOT_IN_SHARED = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|CLI/)")
 
 # Folders whose names are in lanescope::FOLDER; those of core are in lanescope itself.
 NAMESPACES = frozenset({"graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "python"})
@@ -154,7 +158,7 @@ def folders_of_internal(text):
 
 
 def private_headers(root):
-    """By header that says of itself "Internal to ...": to which folders. cmake/LanescopeInstall.cmake goes by the same."""
+    """By header that says of itself "Internal to ...": to which folders."""
     headers = (file for folder in MAY_INCLUDE["samples"] for file in (root / folder).rglob("*.h"))
     said = ((file, folders_of_internal(file.read_text(encoding="utf-8"))) for file in headers)
     return {file.relative_to(root).as_posix(): folders for file, folders in said if folders}
@@ -172,8 +176,16 @@ def rooms_of(folder, backends):
     return ROOMS[folder] | own
 
 
-def is_public(path, private):
-    """The headers that are installed: those directly in a library's folder or in one of its rooms, less the private ones."""
+def public_headers(root):
+    """The headers that are installed; none where the tree has no list."""
+    file = root / PUBLIC_HEADERS
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    return [line for line in lines if line.endswith(".h")]
+
+
+def is_shared(path, private):
+    """The headers that several libraries may see: those directly in a library's folder or in one of its rooms, less the
+    private ones."""
     folder, *rest = path.split("/")
     room = room_of(path)
     in_place = len(rest) == (2 if folder in ROOMS else 1)
@@ -221,13 +233,31 @@ def check_internal(path, header, private):
         yield f"{header} says that it is internal to {', '.join(sorted(private[header]))}"
 
 
-def check_public(path, header, is_project_header, private):
-    if not is_public(path, private):
+def check_shared(path, header, is_project_header, private):
+    if not is_shared(path, private):
         return
-    if NOT_IN_PUBLIC.match(header):
-        yield f'a public header may not include {header}; move it to the .cpp or say in its first comment: "Internal to ..."'
-    elif is_project_header and not is_public(header, private):
-        yield f"a public header may not include the private header {header}"
+    if NOT_IN_SHARED.match(header):
+        yield f'a shared header may not include {header}; move it to the .cpp or say in its first comment: "Internal to ..."'
+    elif is_project_header and not is_shared(header, private):
+        yield f"a shared header may not include the private header {header}"
+
+
+def check_public(root, private):
+    """What is installed must compile where nothing else is: it includes what is installed alone."""
+    public = public_headers(root)
+    if public != sorted(set(public)):
+        yield f"{PUBLIC_HEADERS}: the headers stand in order, each once"
+    for path in public:
+        file = root / path
+        if path in MADE_HEADERS:
+            continue
+        if not file.is_file() or not is_shared(path, private):
+            yield f"{PUBLIC_HEADERS}: {path} is no header of a library, or one that says that it is internal"
+            continue
+        for line, header, _ in includes_of(file.read_text(encoding="utf-8")):
+            if header.split("/")[0] in FOLDERS and "/" in header and header not in public:
+                yield (f"{path}:{line}: a public header may not include {header}, which is not installed; declare what it needs "
+                       f"of it, or add it to {PUBLIC_HEADERS}")
 
 
 def check_namespace(path, text):
@@ -255,7 +285,7 @@ def check_file(path, text, private, backends):
             if in_quotes and not header.endswith((".pb.h", ".inc")):
                 messages.append(f"name the project's headers from its root, others in angle brackets ({header})")
         messages += check_internal(path, header, private)
-        messages += check_public(path, header, is_project_header, private)
+        messages += check_shared(path, header, is_project_header, private)
         for message in messages:
             yield f"{path}:{line}: {message}"
 
@@ -273,6 +303,7 @@ def check_tree(root):
                 if folder in ROOMS and room_of(path) is None and path not in NO_ROOM:
                     violations.append(f"{path}: {folder}/ consists of rooms; move the file into one of them")
                 violations += check_file(path, file.read_text(encoding="utf-8"), private, backends)
+    violations += check_public(root, private)
     violations += [f"{folder}/{room.name}/ is not among the rooms of {folder}; say in scripts/check_includes.py what it may include"
                    for folder in ROOMS for room in sorted((root / folder).glob("*"))
                    if room.is_dir() and room.name not in rooms_of(folder, backends)]

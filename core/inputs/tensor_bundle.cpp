@@ -8,6 +8,7 @@
 #include "core/base/crc32c.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/protobuf_wire.h"
 #include "core/graph/tensor_proto.h"
 #include "lanescope_saved_model.pb.h"
 
@@ -24,15 +25,10 @@ T LittleEndian(std::string_view bytes) {
   return value;
 }
 
-uint64_t TakeVarint(std::string_view* bytes) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 64 && !bytes->empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(bytes->front());
-    bytes->remove_prefix(1);
-    value |= uint64_t{byte & 0x7Fu} << shift;
-    if (byte < 0x80) return value;
-  }
-  Throw(Code::kDataLoss, "a number in the table has no end");
+uint64_t TakeNumber(std::string_view* bytes) {
+  const std::optional<uint64_t> value = TakeVarint(bytes);
+  if (!value.has_value()) Throw(Code::kDataLoss, "a number in the table has no end");
+  return *value;
 }
 
 std::string_view TakeBytes(std::string_view* bytes, uint64_t count) {
@@ -44,7 +40,7 @@ std::string_view TakeBytes(std::string_view* bytes, uint64_t count) {
 
 // The block that a handle says: an offset and a size.
 std::string_view BlockAt(std::string_view table, std::string_view* handle) {
-  const uint64_t offset = TakeVarint(handle), size = TakeVarint(handle);
+  const uint64_t offset = TakeNumber(handle), size = TakeNumber(handle);
   if (offset > table.size() || size > table.size() - offset || table.size() - offset - size < kTrailer) {
     Throw(Code::kDataLoss, "a block of the table goes beyond the file");
   }
@@ -66,7 +62,7 @@ void ForEachEntry(std::string_view block, const Fn& fn) {
   std::string_view left = block.substr(0, block.size() - 4 - size_t{restarts} * 4);
   std::string key;
   while (!left.empty()) {
-    const uint64_t shared = TakeVarint(&left), own = TakeVarint(&left), size = TakeVarint(&left);
+    const uint64_t shared = TakeNumber(&left), own = TakeNumber(&left), size = TakeNumber(&left);
     if (shared > key.size()) Throw(Code::kDataLoss, "a key of the table shares more than there is");
     key.resize(shared);
     key += TakeBytes(&left, own);
@@ -101,7 +97,7 @@ Tensor TextsIn(std::string_view bytes, const Shape& shape) {
   if (count > static_cast<int64_t>(bytes.size()))
     Throw(Code::kDataLoss, "has less texts than its shape says");
   std::vector<uint64_t> lengths(static_cast<size_t>(count));
-  for (uint64_t& length : lengths) length = TakeVarint(&bytes);
+  for (uint64_t& length : lengths) length = TakeNumber(&bytes);
   TakeBytes(&bytes, 4);
   Tensor tensor(DataType::kString, shape);
   for (size_t i = 0; i < lengths.size(); ++i) tensor.data<std::string>()[i] = TakeBytes(&bytes, lengths[i]);

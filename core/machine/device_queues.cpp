@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/machine/tasks.h"
+
 namespace lanescope {
 namespace {
 
@@ -35,8 +37,7 @@ DeviceQueue CopyQueueOf(const Machine& machine, const MachineTasks& tasks, Devic
 }
 
 int LaunchWorkers(const DeviceSpec& device) {
-  const bool host = device.kind == DeviceKind::kHost || device.kind == DeviceKind::kVirtual;
-  return host ? std::max(1, device.workers) : 1;
+  return IsOfHostThreads(device.kind) ? std::max(1, device.workers) : 1;
 }
 
 bool IsInOrder(const DeviceSpec& device, QueueKind kind) {

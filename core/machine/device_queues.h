@@ -7,9 +7,10 @@
 #include <string_view>
 
 #include "core/machine/machine.h"
-#include "core/machine/tasks.h"
 
 namespace lanescope {
+
+struct MachineTasks;
 
 enum class QueueKind : uint8_t { kCompute, kCopyIn, kCopyOut };
 std::string_view QueueKindName(QueueKind kind);  // "compute", "copy-in", "copy-out"

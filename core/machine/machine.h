@@ -23,7 +23,13 @@ enum class DeviceKind {
   kLogical,   // a part of a physical GPU
   kModelled,  // exists in the simulator alone
 };
+inline constexpr int kNumDeviceKinds = static_cast<int>(DeviceKind::kModelled) + 1;
 std::string_view DeviceKindName(DeviceKind kind);  // "host", "virtual", "cuda", "logical", "modelled"
+
+// Whether its workers are threads of the host, in real time.
+constexpr bool IsOfHostThreads(DeviceKind kind) {
+  return kind == DeviceKind::kHost || kind == DeviceKind::kVirtual;
+}
 
 struct DeviceSpec {
   std::string name;  // full: "/job:localhost/replica:0/task:0/device:GPU:0"

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_object.h"
+#include "core/place/kernel_table.h"
 #include "core/place/placer.h"
 
 namespace lanescope {

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "core/base/error.h"
+#include "core/place/kernel_table.h"
 #include "core/place/placer.h"
 
 namespace lanescope {

@@ -8,9 +8,10 @@
 
 #include "core/graph/graph.h"
 #include "core/machine/machine.h"
-#include "core/place/kernel_table.h"
 
 namespace lanescope {
+
+class KernelTable;
 
 // The releases differ in what they say of a node, and in which order.
 enum class LogStyle {

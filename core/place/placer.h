@@ -9,10 +9,11 @@
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
-#include "core/place/kernel_table.h"
 #include "core/place/placement.h"
 
 namespace lanescope {
+
+class KernelTable;
 
 struct PlacerOptions {
   bool soft_placement = true;

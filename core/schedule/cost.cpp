@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/collective/joint_launch.h"
 #include "core/machine/collective.h"
+#include "core/machine/copy_time.h"
 
 namespace lanescope {
 namespace {

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "core/graph/op.h"
-#include "core/machine/copy_time.h"
 #include "core/machine/machine.h"
 
 namespace lanescope {

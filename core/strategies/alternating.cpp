@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/place/kernel_table.h"
 #include "core/strategies/strategy.h"
 
 namespace lanescope {

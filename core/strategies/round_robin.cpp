@@ -2,6 +2,7 @@
 // (RoundRobinStrategy of TensorFlow 1.x, python/training/device_setter.py); ops go where the first variable
 // that they read is, other ops where their inputs are. A network so becomes layers on one GPU after the
 // other.
+#include "core/place/kernel_table.h"
 #include "core/strategies/strategy.h"
 
 namespace lanescope {

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/base/error.h"
+#include "core/place/kernel_table.h"
 #include "core/strategies/graph_strategy.h"
 
 namespace lanescope {

@@ -83,8 +83,8 @@ IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
   }
   for (const DeviceId d : devices.ids()) {
     const DeviceSpec& spec = machine.devices[d];
-    const bool of_host_memory = spec.kind == DeviceKind::kHost || spec.kind == DeviceKind::kVirtual;
-    if (devices[d] == nullptr && of_host_memory) devices[d] = std::make_unique<HostDevice>(spec, pinning);
+    if (devices[d] == nullptr && IsOfHostThreads(spec.kind))
+      devices[d] = std::make_unique<HostDevice>(spec, pinning);
   }
   return devices;
 }

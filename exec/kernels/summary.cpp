@@ -8,82 +8,33 @@
 #include <set>
 #include <vector>
 
+#include "core/base/protobuf_wire.h"
 #include "exec/kernels/string_kernels.h"
 #include "exec/kernels/tensor_access.h"
 
 namespace lanescope::exec {
 namespace {
 
-// Fields and wire types of Summary and Summary.Value.
-constexpr char kValueField = 1 << 3 | 2, kTagField = 1 << 3 | 2, kSimpleValueField = 2 << 3 | 5,
-               kHistogramField = 5 << 3 | 2;
+// Fields of Summary and of Summary.Value.
+constexpr int kValueField = 1, kTagField = 1, kSimpleValueField = 2, kHistogramField = 5;
 
-void AppendVarint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-void AppendText(std::string& out, char field, std::string_view text) {
-  out += field;
-  AppendVarint(out, text.size());
-  out += text;
-}
-
-// Takes a varint from the front; nothing where there is none.
-bool TakeVarint(std::string_view& bytes, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(bytes.front());
-    bytes.remove_prefix(1);
-    *value |= uint64_t{byte & 0x7Fu} << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
-// Takes one field from the front: its number, and its bytes if it has a length.
-bool TakeField(std::string_view& bytes, uint64_t* number, std::string_view* content) {
-  uint64_t key = 0, size = 0;
-  if (!TakeVarint(bytes, &key)) return false;
-  *number = key >> 3;
-  *content = {};
-  switch (key & 7) {
-    case 0:
-      return TakeVarint(bytes, &size);
-    case 1:
-      size = 8;
-      break;
-    case 2:
-      if (!TakeVarint(bytes, &size)) return false;
-      break;
-    case 5:
-      size = 4;
-      break;
-    default:
-      return false;
-  }
-  if (size > bytes.size()) return false;
-  *content = bytes.substr(0, size);
-  bytes.remove_prefix(size);
-  return true;
-}
-
-[[noreturn]] void ThrowNoSummary() {
-  Throw(Code::kInvalidArgument, "Could not parse one of the summary inputs");
+// To the next field of what a summary holds.
+bool NextField(WireReader* message) {
+  const bool found = message->Next();
+  if (message->is_damaged()) Throw(Code::kInvalidArgument, "Could not parse one of the summary inputs");
+  return found;
 }
 
 // The tags of a summary's values.
-std::vector<std::string> TagsOf(std::string_view summary) {
+std::vector<std::string> TagsOf(std::string_view message) {
   std::vector<std::string> tags;
-  uint64_t number = 0;
-  std::string_view content;
-  while (!summary.empty()) {
-    if (!TakeField(summary, &number, &content)) ThrowNoSummary();
-    if (number != 1) continue;
+  WireReader summary(message);
+  while (NextField(&summary)) {
+    if (summary.field() != kValueField) continue;
     std::string tag;
-    for (std::string_view value = content; !value.empty();) {
-      if (!TakeField(value, &number, &content)) ThrowNoSummary();
-      if (number == 1) tag = content;
+    WireReader value(summary.bytes());
+    while (NextField(&value)) {
+      if (value.field() == kTagField) tag = value.bytes();
     }
     tags.push_back(std::move(tag));
   }
@@ -105,17 +56,14 @@ void ScalarSummary(KernelContext& context) {
           values.shape.ToString(),
           tags.NumElements() == 1 ? fmt::format(" (tag '{}')", *tags.as<std::string>()) : std::string());
   }
-  std::string summary;
+  WireWriter summary;
   for (int64_t i = 0; i < tags.NumElements(); ++i) {
-    std::string value;
-    AppendText(value, kTagField, tags.as<std::string>()[i]);
-    value += kSimpleValueField;
-    const auto bits = std::bit_cast<uint32_t>(FloatAt(values, i));
-    for (int shift = 0; shift < 32; shift += 8) value += static_cast<char>(bits >> shift & 0xFF);
-    AppendText(summary, kValueField, value);
+    summary.Nested(kValueField, WireWriter()
+                                    .Bytes(kTagField, tags.as<std::string>()[i])
+                                    .Fixed32(kSimpleValueField, std::bit_cast<uint32_t>(FloatAt(values, i))));
   }
   ShapeOutput(context, 0, {});
-  *context.output().as<std::string>() = std::move(summary);
+  *context.output().as<std::string>() = summary.bytes();
 }
 
 void AppendDouble(std::string& out, double value) {
@@ -140,13 +88,12 @@ class Histogram {
   }
 
   // HistogramProto: least, most, count, sum, sum of squares, limits, counts; runs of nothing are one.
-  std::string Serialized() const {
-    std::string out;
+  WireWriter Serialized() const {
+    WireWriter out;
     const double figures[] = {least_, most_, count_, sum_, squares_};
     for (int i = 0; i < 5; ++i) {
       if (std::bit_cast<uint64_t>(figures[i]) == 0) continue;  // the default, which is not written
-      out += static_cast<char>((i + 1) << 3 | 1);
-      AppendDouble(out, figures[i]);
+      out.Fixed(i + 1, std::bit_cast<uint64_t>(figures[i]));
     }
     std::string limits, counts;
     for (size_t i = 0; i < counts_.size(); ++i) {
@@ -156,9 +103,7 @@ class Histogram {
       AppendDouble(limits, Limits()[i]);
       AppendDouble(counts, counts_[i]);
     }
-    AppendText(out, 6 << 3 | 2, limits);
-    AppendText(out, 7 << 3 | 2, counts);
-    return out;
+    return out.Bytes(6, limits).Bytes(7, counts);
   }
 
  private:
@@ -198,12 +143,11 @@ class HistogramSummaryKernel final : public Kernel {
         histogram.Add(value);
       }
     });
-    std::string value, summary;
-    AppendText(value, kTagField, *tag.as<std::string>());
-    AppendText(value, kHistogramField, histogram.Serialized());
-    AppendText(summary, kValueField, value);
+    WireWriter value, summary;
+    value.Bytes(kTagField, *tag.as<std::string>()).Nested(kHistogramField, histogram.Serialized());
+    summary.Nested(kValueField, value);
     ShapeOutput(context, 0, {});
-    *context.output().as<std::string>() = std::move(summary);
+    *context.output().as<std::string>() = summary.bytes();
   }
 
  private:

@@ -95,7 +95,7 @@ void Executor::MakeDrivers(size_t count, Recorder* recorder) {
   }
 }
 
-StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace,
+StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const StepTrace& trace,
                         const std::atomic<bool>* stop) {
   StepTimes times;
   const RunningFlag running(&is_running_);

@@ -18,15 +18,18 @@
 #include "exec/messages/pacer.h"
 #include "exec/run/loaded_schedule.h"
 #include "exec/run/step_state.h"
+#include "exec/run/step_times.h"
 
 namespace lanescope::exec {
 
-struct StepTimes {
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
-  // Of a processor, that messages took the thread that moves them; of processes that make the same calls: of
-  // all.
-  int64_t messaging_ns = 0;
+// Where what happens in a step is written.
+struct StepTrace {
+  Recorder* recorder = nullptr;
+  int schedule = 0;  // number of the schedule in the run's trace
+  int step = 0;
+  InputLog* waits = nullptr;  // null: waits are not recorded
+  int thread = kNoInputThread;
+  int waiting_step = 0;  // as the log numbers it
 };
 
 // Owns the driver threads, which sleep between steps. One step at a time; Run is called by one thread at a
@@ -37,17 +40,9 @@ class Executor {
   explicit Executor(const Machine& machine);
   ~Executor();
 
-  struct Trace {
-    Recorder* recorder = nullptr;
-    int schedule = 0;  // number of the schedule in the run's trace
-    int step = 0;
-    InputLog* waits = nullptr;  // null: waits are not recorded
-    int thread = kNoInputThread;
-    int waiting_step = 0;  // as the log numbers it
-  };
   // Runs every command once. `timeout_ns` 0: none. `stop`: null, or what anyone sets to end the step. Throws
   // the first error of a command, DeadlineExceeded or Cancelled; nothing is left running then.
-  StepTimes Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const Trace& trace,
+  StepTimes Run(LoadedSchedule* loaded, StepState* state, int64_t timeout_ns, const StepTrace& trace,
                 const std::atomic<bool>* stop = nullptr);
   // The recorder of earlier runs is not touched again.
   void ForgetRecorder();
@@ -112,7 +107,7 @@ class Executor {
   // The step in progress: written by Run before the drivers' `steps` grow, read by the drivers.
   LoadedSchedule* loaded_ = nullptr;
   StepState* state_ = nullptr;
-  Trace trace_;
+  StepTrace trace_;
   const IssuePlan* plan_ = nullptr;
   std::atomic<int64_t> messaging_ns_{0};
   std::atomic<int> spins_{0};  // before a driver sleeps

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/record/input_record.h"
+
 namespace lanescope::exec {
 
 QueueRunner::QueueRunner(QueueRunnerSpec spec) : spec_(std::move(spec)) {

@@ -77,23 +77,24 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
                                                         ? SeenByTask(machine, options.job.transport->rank())
                                                         : machine,
                                                     options.devices)),
-      elsewhere_(
-          options.job.servers != nullptr
-              ? std::make_unique<RemoteSession>(options.job.servers, graph, placement, machine, options.seed)
-              : nullptr),
+      elsewhere_(options.job.servers != nullptr
+                     ? std::make_unique<RemoteSession>(options.job.servers, graph, placement, machine,
+                                                       options.seed.value_or(kDefaultSessionSeed))
+                     : nullptr),
       devices_(device_set_->devices),
       connections_(options.job.transport != nullptr
                        ? std::make_unique<PeerConnections>(TasksOf(machine), devices_, options.job.transport)
-                       : nullptr) {
+                       : nullptr),
+      state_(std::make_unique<SessionState>()) {
   if (options.share_variables && (options.resources == nullptr || options.device_set == nullptr))
     Throw(Code::kInvalidArgument, "sessions that share variables need a resource manager and a device set");
   if (devices_.size() != machine.devices.size())
     Throw(Code::kInvalidArgument, "the device set was made of another machine");
-  state_.device_set = device_set_;
-  state_.share_variables = options.share_variables;
-  state_.graph = &graph;
-  state_.shared = options.resources != nullptr ? options.resources : std::make_shared<ResourceManager>();
-  state_.seed = options.seed;
+  state_->device_set = device_set_;
+  state_->share_variables = options.share_variables;
+  state_->graph = &graph;
+  state_->shared = options.resources != nullptr ? options.resources : std::make_shared<ResourceManager>();
+  state_->seed = options.seed.value_or(kDefaultSessionSeed);
   AddRunner();
 }
 
@@ -131,7 +132,7 @@ void Session::Close() {
 
 StepRunner* Session::AddRunner() {
   runners_.push_back(
-      std::make_unique<StepRunner>(graph_, machine_, devices_, &state_, options_.devices.graphs));
+      std::make_unique<StepRunner>(graph_, machine_, devices_, state_.get(), options_.devices.graphs));
   StepRunner* const added = runners_.back().get();
   executors_[runners_.size() - 1].store(&added->executor(), std::memory_order_release);
   return added;
@@ -240,7 +241,7 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
     loaded = &runner->Ready(step.here, step.share.get(), observer_, ConnectionOf(step));
   }
   if (options.share == nullptr) loaded->loaded->SetFeeds(tensors);
-  const Executor::Trace trace = BeginTrace(step, options);
+  const StepTrace trace = BeginTrace(step, options);
   const int64_t timeout_ns = options.timeout_ns > 0 ? options.timeout_ns : options_.timeout_ns;
   const int64_t number = steps_begun_++;
   MessageProgress* const messages = loaded->loaded->messages();
@@ -275,9 +276,11 @@ RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& 
 
 int64_t Session::records_read() const {
   int64_t records = 0;
-  for (const auto& reader : state_.shared->All<SharedReader>()) records += reader->records_produced();
+  for (const auto& reader : state_->shared->All<SharedReader>()) records += reader->records_produced();
   return records;
 }
+
+ResourceManager& Session::resources() { return *state_->shared; }
 
 void Session::Reset(ResourceManager* resources, const std::vector<std::string>& containers) {
   if (containers.empty()) resources->Cleanup(kDefaultContainer);
@@ -287,8 +290,8 @@ void Session::Reset(ResourceManager* resources, const std::vector<std::string>& 
 Tensor Session::ReadVariable(const std::string& name) const {
   const std::lock_guard lock(mutex_);
   const NodeId node = graph_.FindNode(name);
-  const auto found = state_.variables.find(node);
-  if (!node.exists() || found == state_.variables.end())
+  const auto found = state_->variables.find(node);
+  if (!node.exists() || found == state_->variables.end())
     Throw(Code::kNotFound, "there is no variable '{}' in this session", name);
   const Variable& variable = found->second->variable;
   if (!variable.initialized)

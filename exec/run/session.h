@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,19 +19,38 @@
 #include "core/graph/tensor.h"
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
-#include "core/record/input_log.h"
-#include "core/record/launch_observer.h"
-#include "core/record/recorder.h"
 #include "core/schedule/schedule.h"
-#include "exec/device/device.h"
 #include "exec/device/device_options.h"
-#include "exec/device/device_set.h"
-#include "exec/messages/transport.h"
-#include "exec/resources/resource_manager.h"
-#include "exec/run/executor.h"
-#include "exec/run/loaded_schedule.h"
+#include "exec/run/step_times.h"
+
+namespace lanescope {
+class EventRing;
+class InputLog;
+class LaunchObserver;
+class Recorder;
+struct Event;
+struct InputThread;
+struct JointParts;
+struct MachineTasks;
+struct TaskShare;
+}  // namespace lanescope
 
 namespace lanescope::exec {
+
+class Device;
+class DeviceSet;
+class Executor;
+class LoadedSchedule;
+class PeerConnections;
+class RemoteSession;
+class RemoteTasks;
+class ResourceManager;
+class StepRunner;
+class StepState;
+class Transport;
+struct RemoteStep;
+struct SessionState;
+struct StepTrace;
 
 // What a run feeds, fetches and triggers. Names are "node" or "node:output"; targets are nodes run for their
 // effect.
@@ -47,8 +67,6 @@ struct StepDescription {
   std::vector<std::string> targets;
   std::shared_ptr<const GraphInfo> info = nullptr;  // of the graph with these feeds; null: it is inferred
 };
-
-class RemoteTasks;
 
 // The processes that run a step together: each is the task of its rank. Either all make the same calls, or
 // one alone makes them and the others serve it (exec/serve/task_server.h).
@@ -75,8 +93,9 @@ struct SessionOptions {
   // Where it has both: variables too are those of all such sessions, by container and name, and outlive them
   // until their container is emptied (Session::Reset).
   bool share_variables = false;
-  uint64_t seed = kDefaultSessionSeed;  // of random ops that have no seeds of their own
-  int64_t timeout_ns = 0;               // of runs that have none of their own; 0: none
+  // Of random ops that have no seeds of their own; none: always the same one.
+  std::optional<uint64_t> seed = std::nullopt;
+  int64_t timeout_ns = 0;  // of runs that have none of their own; 0: none
   DeviceOptions devices = {};
   JobOptions job = {};  // the transport must outlive the session
 };
@@ -106,9 +125,6 @@ struct RunResult {
   int64_t staleness = -1;
 };
 
-struct RemoteStep;
-class RemoteSession;
-
 // A compiled step, cached by (feed shapes, fetches, targets). Owned by the session.
 struct PreparedStep {
   PreparedStep();
@@ -122,9 +138,6 @@ struct PreparedStep {
   std::vector<std::string> feed_names;     // in the schedule's order
   int trace_number = -1;                   // number of the schedule in the trace, once it is recorded
 };
-
-class PeerConnections;
-class StepRunner;
 
 // Prepare, Run, Record, SetRecording, Cancel, Close and ReadVariable may be called from any thread: steps
 // that run at the same time share devices and variables, and nothing orders their accesses to these. The rest
@@ -176,7 +189,7 @@ class Session {
   // the whole schedule and on this process' clock.
   std::vector<Event> TakeServedEvents();
   // What its graph names, maybe shared with other sessions.
-  ResourceManager& resources() { return *state_.shared; }
+  ResourceManager& resources();
 
  private:
   static constexpr size_t kMaxRunners = 1024;
@@ -184,7 +197,7 @@ class Session {
   class Lease;
   void RequireRunnable(DeviceId device) const;
   StepTimes RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
-                        StepState* state, int64_t number, int64_t timeout_ns, const Executor::Trace& trace);
+                        StepState* state, int64_t number, int64_t timeout_ns, const StepTrace& trace);
   std::vector<JointParts> RequireConnections(const Schedule& schedule, const MachineTasks& tasks);
   StepTimes JoinTimes(const PreparedStep& step, Executor* executor, int64_t number, const StepTimes& own,
                       int64_t timeout_ns);
@@ -195,11 +208,11 @@ class Session {
   void CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                   std::vector<Tensor>* tensors) const;
   void RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded, StepState* state,
-                 int64_t timeout_ns, const Executor::Trace& trace, RunResult* result);
+                 int64_t timeout_ns, const StepTrace& trace, RunResult* result);
   StepRunner* AddRunner();
   StepRunner* TakeRunner(const Schedule& schedule);
-  Executor::Trace BeginTrace(const PreparedStep& step, const RunOptions& options);
-  void EndTrace(const Executor::Trace& trace, const StepTimes* times);
+  StepTrace BeginTrace(const PreparedStep& step, const RunOptions& options);
+  void EndTrace(const StepTrace& trace, const StepTimes* times);
   void LogFills(InputLog* log);
 
   const Graph& graph_;
@@ -210,7 +223,7 @@ class Session {
   const std::unique_ptr<RemoteSession> elsewhere_;  // null: nobody serves it
   const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
   const std::unique_ptr<PeerConnections> connections_;  // null: this process plays all tasks
-  SessionState state_;
+  const std::unique_ptr<SessionState> state_;
   // Guards what follows and, with the device set's (taken after it), the devices' memory and the loading of
   // steps.
   mutable std::mutex mutex_;

@@ -46,8 +46,7 @@ void Session::TakeShare(const StepDescription& description, const std::vector<Jo
 
 // This process' share, and those that others run for it.
 void Session::RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
-                        StepState* state, int64_t timeout_ns, const Executor::Trace& trace,
-                        RunResult* result) {
+                        StepState* state, int64_t timeout_ns, const StepTrace& trace, RunResult* result) {
   const bool recorded = trace.recorder != nullptr;
   RemoteRun others(elsewhere_.get(), *step.elsewhere, recorded ? trace.schedule : -1,
                    recorded ? trace.step : -1);
@@ -69,8 +68,7 @@ void Session::RunServed(const PreparedStep& step, Executor* executor, LoadedSche
 
 // With processes that make the same calls, and so give their messages the same tags.
 StepTimes Session::RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
-                               StepState* state, int64_t number, int64_t timeout_ns,
-                               const Executor::Trace& trace) {
+                               StepState* state, int64_t number, int64_t timeout_ns, const StepTrace& trace) {
   Transport& transport = *options_.job.transport;
   if (transport.is_given_up()) {
     Throw(Code::kFailedPrecondition,

@@ -8,7 +8,7 @@
 
 namespace lanescope::exec {
 
-Executor::Trace Session::BeginTrace(const PreparedStep& step, const RunOptions& options) {
+StepTrace Session::BeginTrace(const PreparedStep& step, const RunOptions& options) {
   const std::lock_guard lock(mutex_);
   if (options.share != nullptr) {
     if (recorder_ == nullptr || options.share->step < 0) return {};
@@ -25,7 +25,7 @@ Executor::Trace Session::BeginTrace(const PreparedStep& step, const RunOptions& 
 }
 
 // Without times the step failed: where no other one began meanwhile, the next takes its number.
-void Session::EndTrace(const Executor::Trace& trace, const StepTimes* times) {
+void Session::EndTrace(const StepTrace& trace, const StepTimes* times) {
   if (trace.waits != nullptr && times != nullptr) {
     if (trace.thread != kNoInputThread)
       trace.waits->EndStep(trace.thread, trace.waiting_step, times->start_ns, times->end_ns);
@@ -47,7 +47,7 @@ void Session::EndTrace(const Executor::Trace& trace, const StepTimes* times) {
 }
 
 void Session::LogFills(InputLog* log) {
-  for (const auto& queue : state_.shared->All<TensorQueue>()) {
+  for (const auto& queue : state_->shared->All<TensorQueue>()) {
     const QueueSpec& spec = queue->spec();
     log->Fill({0, QueueTitle(queue->name()), spec.capacity, spec.min_after_dequeue}, NowNs(), queue->size());
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/graph/graph_io.h"
+#include "core/schedule/task_share.h"
 
 namespace lanescope::exec {
 namespace {

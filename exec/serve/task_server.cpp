@@ -15,7 +15,10 @@
 #include "exec/calls/call_threads.h"
 #include "exec/calls/calls.h"
 #include "exec/calls/mailbox.h"
+#include "exec/device/device_set.h"
 #include "exec/messages/patient_wait.h"
+#include "exec/messages/process_turns.h"
+#include "exec/resources/resource_manager.h"
 #include "exec/serve/served_session.h"
 
 namespace lanescope::exec {

@@ -227,10 +227,10 @@ void RunDialog::Draw(const Ui& ui) {
   DimText(ui.theme, "On GPUs");
   ImGui::SetNextItemWidth(ui.Px(140));
   if (ImGui::BeginCombo("recorded beside commands",
-                        std::string(study::kProfileNames[static_cast<size_t>(options.profile)]).c_str())) {
-    for (size_t p = 0; p < study::kProfileNames.size(); ++p) {
-      const auto profile = static_cast<study::Profile>(p);
-      if (ImGui::Selectable(std::string(study::kProfileNames[p]).c_str(), options.profile == profile))
+                        std::string(kCaptureModeNames[static_cast<size_t>(options.profile)]).c_str())) {
+    for (size_t p = 0; p < kCaptureModeNames.size(); ++p) {
+      const auto profile = static_cast<CaptureMode>(p);
+      if (ImGui::Selectable(std::string(kCaptureModeNames[p]).c_str(), options.profile == profile))
         options.profile = profile;
     }
     ImGui::EndCombo();

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/place/kernel_table.h"
 #include "core/place/placer.h"
 #include "gui/document/document_editor.h"
 #include "gui/document/import_folder.h"

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "study/measure/recorded_run.h"
+#include "study/measure/run_capture.h"
 #include "study/predict/recorded_prediction.h"
 #include "traces/record/trace_writer.h"
 

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "gui/document/cancelled.h"
+#include "gui/model/activity_scan.h"
 #include "gui/model/run_builder.h"
 #include "traces/replay/change.h"
 #include "traces/replay/replay.h"
@@ -34,10 +35,14 @@ struct CopyPlace {
   std::string_view name = "copy";
 };
 CopyPlace PlaceOfCopy(std::string_view name) {
-  if (name.find("HtoD") != std::string_view::npos) return {LaneRole::kCopyIn, "copy to device"};
-  if (name.find("DtoH") != std::string_view::npos) return {LaneRole::kCopyOut, "copy to host"};
-  if (name.find("DtoD") != std::string_view::npos) return {LaneRole::kCopyWithin, "copy within device"};
-  if (name.find("PtoP") != std::string_view::npos) return {LaneRole::kCopyOut, "copy between devices"};
+  if (name.find("HtoD") != std::string_view::npos)
+    return {LaneRole::kCopyIn, CopyTitle(CopyClass::kHostToDevice)};
+  if (name.find("DtoH") != std::string_view::npos)
+    return {LaneRole::kCopyOut, CopyTitle(CopyClass::kDeviceToHost)};
+  if (name.find("DtoD") != std::string_view::npos)
+    return {LaneRole::kCopyWithin, CopyTitle(CopyClass::kWithinDevice)};
+  if (name.find("PtoP") != std::string_view::npos)
+    return {LaneRole::kCopyOut, CopyTitle(CopyClass::kDeviceToDevice)};
   return {};
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/signature.h"
+#include "core/place/kernel_table.h"
 #include "core/place/placer.h"
 #include "gui/document/cancelled.h"
 #include "gui/document/changes_text.h"

@@ -10,6 +10,23 @@
 #include "traces/store/string_table.h"
 
 namespace lanescope::gui {
+
+std::string_view CopyTitle(CopyClass copy_class) {
+  switch (copy_class) {
+    case CopyClass::kDeviceToDevice:
+      return "copy between devices";
+    case CopyClass::kWithinDevice:
+      return "copy within device";
+    case CopyClass::kHostToDevice:
+      return "copy to device";
+    case CopyClass::kDeviceToHost:
+      return "copy to host";
+    case CopyClass::kHostToHost:
+      return "copy within host";
+  }
+  return "copy";
+}
+
 namespace {
 
 // Turns what the sinks collected into raw lanes with the ops' final numbers.
@@ -56,21 +73,6 @@ class LaneJoiner {
 
  private:
   static constexpr int32_t kUnresolved = INT32_MIN;
-  static std::string CopyName(int64_t copy_class) {
-    switch (static_cast<CopyClass>(copy_class)) {
-      case CopyClass::kDeviceToDevice:
-        return "copy between devices";
-      case CopyClass::kWithinDevice:
-        return "copy within device";
-      case CopyClass::kHostToDevice:
-        return "copy to device";
-      case CopyClass::kDeviceToHost:
-        return "copy to host";
-      case CopyClass::kHostToHost:
-        return "copy within host";
-    }
-    return "copy";
-  }
   static void AddSteps(const std::vector<RawLane>& lanes, RunData* run) {
     traces::StepWindows windows;
     for (const RawLane& lane : lanes) {
@@ -109,7 +111,7 @@ class LaneJoiner {
         entry.op = "Graph";
         break;
       case OpKey::Source::kCopy:
-        entry.name = CopyName(key.name);
+        entry.name = CopyTitle(static_cast<CopyClass>(key.name));
         entry.op = "Memcpy";
         break;
       case OpKey::Source::kMemset:

@@ -7,10 +7,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "core/machine/copy_class.h"
 #include "gui/model/run_builder.h"
 #include "gui/model/run_data.h"
 #include "traces/read/launch_links.h"
@@ -38,6 +40,9 @@ struct RunFrame {
 
   std::map<std::pair<int, int>, std::string> stream_names;  // by device and stream
 };
+
+// What copies are called on the screen: "copy to device".
+std::string_view CopyTitle(CopyClass copy_class);
 
 // What is known of a device that a trace does not announce.
 RunDevice UnannouncedDevice(int number);

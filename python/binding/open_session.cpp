@@ -11,15 +11,16 @@
 #include "python/binding/calls.h"
 #include "python/binding/interruption.h"
 #include "python/binding/tensors.h"
+#include "study/measure/run_capture.h"
 
 namespace lanescope::python {
 namespace {
 
-study::Profile ProfileOf(const std::string& name) {
-  const auto found = std::ranges::find(study::kProfileNames, name);
-  if (found == study::kProfileNames.end())
+CaptureMode ProfileOf(const std::string& name) {
+  const auto found = std::ranges::find(kCaptureModeNames, name);
+  if (found == kCaptureModeNames.end())
     Throw(Code::kInvalidArgument, "there is no profile '{}'; take off, kernels or full", name);
-  return static_cast<study::Profile>(found - study::kProfileNames.begin());
+  return static_cast<CaptureMode>(found - kCaptureModeNames.begin());
 }
 
 std::string NameOf(const nb::python_error& raised) {

@@ -1,9 +1,10 @@
-"""Records what TensorFlow computes for small graphs, one JSON file a family of ops.
+"""Records what TensorFlow computes for small graphs, one compressed JSON file a family of ops.
 
 A case is {"name", "graph", "init", "steps", "tolerance"}; an error case has "feeds", "fetches", "error_code"
 and "error_contains" in place of the steps. Not-a-number and the infinities are written as strings.
 """
 
+import gzip
 import json
 import math
 import zlib
@@ -14,7 +15,7 @@ from google.protobuf import text_format
 import sample_graphs
 import tensorflow.compat.v1 as tf
 
-OPS_DIR = sample_graphs.REPOSITORY / 'tests' / 'golden' / 'ops'
+GOLDEN = sample_graphs.REPOSITORY / 'tests' / 'golden'
 
 EXACT = {'rtol': 0.0, 'atol': 0.0}
 FLOAT32 = {'rtol': 1e-5, 'atol': 1e-6}
@@ -99,6 +100,15 @@ def default_tolerance(arrays):
 def _placeholder(name, array):
   dtype = tf.string if _dtype_name(array) == 'string' else tf.as_dtype(array.dtype)
   return tf.placeholder(dtype, array.shape, name=name)
+
+
+def write_cases(folder, name, cases):
+  """The same cases give the same bytes."""
+  path = GOLDEN / folder / f'{name}.json.gz'
+  path.parent.mkdir(parents=True, exist_ok=True)
+  lines = ',\n'.join(json.dumps(c, separators=(',', ':')) for c in cases)
+  path.write_bytes(gzip.compress(('{"cases":[\n' + lines + '\n]}\n').encode(), 9, mtime=0))
+  print(f'{path.name}: {len(cases)} cases, {path.stat().st_size} bytes', flush=True)
 
 
 class Family:
@@ -195,8 +205,4 @@ class Family:
     })
 
   def write(self):
-    OPS_DIR.mkdir(parents=True, exist_ok=True)
-    lines = ',\n'.join(json.dumps(c, separators=(',', ':')) for c in self.cases)
-    path = OPS_DIR / f'{self.name}.json'
-    path.write_text('{"cases":[\n' + lines + '\n]}\n')
-    print(f'{path.name}: {len(self.cases)} cases, {path.stat().st_size} bytes', flush=True)
+    write_cases('ops', self.name, self.cases)

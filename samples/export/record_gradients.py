@@ -11,7 +11,6 @@ of "values" and "indices", or null.
 Usage: record_gradients.py [FAMILY...]
 """
 
-import json
 import re
 import sys
 
@@ -25,8 +24,6 @@ from golden import random_array
 from tensorflow.python.framework import ops
 from op_cases import gradient_cases
 from op_cases import optimizer_graph_cases
-
-GOLDEN = sample_graphs.REPOSITORY / 'tests' / 'golden'
 
 
 def _gradient_names(gradient):
@@ -153,12 +150,7 @@ class Family:
     })
 
   def write(self, directory):
-    folder = GOLDEN / directory
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = ',\n'.join(json.dumps(c, separators=(',', ':')) for c in self.cases)
-    path = folder / f'{self.name}.json'
-    path.write_text('{"cases":[\n' + lines + '\n]}\n')
-    print(f'{path.name}: {len(self.cases)} cases, {path.stat().st_size} bytes', flush=True)
+    golden.write_cases(directory, self.name, self.cases)
 
 
 def differentiable():
@@ -166,7 +158,7 @@ def differentiable():
   text = ''.join(p.read_text() for p in (sample_graphs.REPOSITORY / 'core' / 'graph' / 'ops').glob('*.cpp'))
   names = sorted(set(re.findall(r'op\(\s*"(\w+)\(', text)))
   known = ops.gradient_registry.list()
-  (GOLDEN / 'gradients.txt').write_text(''.join(f'{n}\n' for n in names if n in known))
+  (golden.GOLDEN / 'gradients.txt').write_text(''.join(f'{n}\n' for n in names if n in known))
 
 
 def main():

@@ -69,7 +69,7 @@ void CheckHeader(JsonObject* object) {
 std::string CostDevice(const DeviceSpec& device) {
   std::string text(DeviceKindName(device.kind));
   if (!device.model.empty()) text += " " + device.model;
-  if (device.kind == DeviceKind::kHost || device.kind == DeviceKind::kVirtual) {
+  if (IsOfHostThreads(device.kind)) {
     text += fmt::format(" {} worker{}", device.workers, device.workers == 1 ? "" : "s");
   }
   if (device.kind == DeviceKind::kLogical && device.sm_share > 0) text += fmt::format(" {}", device.sm_share);

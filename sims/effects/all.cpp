@@ -14,6 +14,7 @@
 #include "sims/effects/step_overhead.h"
 #include "sims/effects/stream_handoff.h"
 #include "sims/effects/wake_up.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 

@@ -2,6 +2,7 @@
 
 #include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 namespace {

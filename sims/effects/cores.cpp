@@ -4,6 +4,7 @@
 #include <string>
 
 #include "sims/effects/cost_file.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 namespace {

@@ -12,7 +12,6 @@
 
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
-#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 
@@ -20,6 +19,7 @@ class CostFileReader;
 class CostFileWriter;
 class EffectSet;
 class StepStarts;
+struct SimulationModel;
 
 // The numbers of one effect.
 class Effect {

@@ -27,8 +27,7 @@ IdVector<CommandId, int64_t> FetchedBytes(const Schedule& schedule, const Machin
       const Command& launch = schedule.commands[next];
       if (launch.kind != CommandKind::kLaunch) continue;
       const DeviceId device = schedule.queues[launch.queue].device;
-      const DeviceKind kind = machine.device(device).kind;
-      if (kind != DeviceKind::kHost && kind != DeviceKind::kVirtual) continue;
+      if (!IsOfHostThreads(machine.device(device).kind)) continue;
       if (!reader.exists() || launch.rank < schedule.commands[reader].rank) reader = next;
     }
     if (reader.exists()) fetched[reader] += copy.bytes;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "sims/effects/cost_file.h"
+#include "sims/engine/interference.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {

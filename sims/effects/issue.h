@@ -2,6 +2,8 @@
 #pragma once
 
 #include "sims/effects/effect.h"
+#include "sims/engine/delays.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sims/effects/effect.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 

@@ -1,6 +1,7 @@
 #include "sims/effects/messengers.h"
 
 #include "sims/effects/cost_file.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 namespace {

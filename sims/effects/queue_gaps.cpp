@@ -1,6 +1,8 @@
 #include "sims/effects/queue_gaps.h"
 
 #include "sims/effects/cost_file.h"
+#include "sims/engine/interference.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {
@@ -17,8 +19,7 @@ constexpr bool HasStreams(DeviceKind kind) {
 
 template <typename Gaps>
 constexpr bool IsOf(DeviceKind kind) {
-  const bool threads = kind == DeviceKind::kHost || kind == DeviceKind::kVirtual;
-  return threads == std::is_same_v<Gaps, Dispatch>;
+  return IsOfHostThreads(kind) == std::is_same_v<Gaps, Dispatch>;
 }
 
 template <typename Gaps>

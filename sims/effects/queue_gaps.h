@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "sims/effects/effect.h"
+#include "sims/engine/delays.h"
 
 namespace lanescope::sims {
 

@@ -4,6 +4,7 @@
 
 #include "sims/effects/cost_file.h"
 #include "sims/effects/issue.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {

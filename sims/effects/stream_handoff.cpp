@@ -7,6 +7,7 @@
 #include "core/base/statistics.h"
 #include "sims/effects/cost_file.h"
 #include "sims/effects/queue_gaps.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {

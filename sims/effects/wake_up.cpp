@@ -6,6 +6,8 @@
 #include "sims/effects/hand_off.h"
 #include "sims/effects/step_overhead.h"
 #include "sims/engine/effect_constants.h"
+#include "sims/engine/interference.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {

@@ -16,7 +16,6 @@ namespace lanescope::sims {
 enum class QueueClass : uint8_t { kCompute, kCopy, kMessage, kStream, kDriver };
 inline constexpr int kNumQueueClasses = 5;
 inline constexpr int kNumThreadClasses = 3;  // the first of them
-inline constexpr int kNumDeviceKinds = 5;
 
 // Of a queue of `device`. A host copies to other hosts only.
 inline QueueClass QueueClassOf(QueueKind kind, const DeviceSpec& device) {

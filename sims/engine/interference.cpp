@@ -13,17 +13,8 @@ InterferenceMatrix HostMatrix(const Interference& interference, int computer) {
 }
 
 int InterferenceDomain(const DeviceSpec& device) {
-  switch (device.kind) {
-    case DeviceKind::kHost:
-    case DeviceKind::kVirtual:
-      return kHostDomain;
-    case DeviceKind::kLogical:
-      return device.physical >= 0 ? 1 + device.physical : -1;
-    case DeviceKind::kCuda:
-    case DeviceKind::kModelled:
-      return -1;
-  }
-  return -1;
+  if (IsOfHostThreads(device.kind)) return kHostDomain;
+  return device.kind == DeviceKind::kLogical && device.physical >= 0 ? 1 + device.physical : -1;
 }
 
 WorkClass ClassOf(const OpWork& work) {

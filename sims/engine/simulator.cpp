@@ -12,6 +12,7 @@
 #include "sims/engine/frozen_order.h"
 #include "sims/engine/issued_schedule.h"
 #include "sims/engine/simulation_loop.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "core/machine/machine.h"
+#include "core/machine/work_class.h"
 #include "core/record/event.h"
 #include "core/schedule/schedule.h"
-#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
+
+struct SimulationModel;
 
 // What each command costs, by command. Record and Wait cost nothing unless given.
 struct CommandCosts {

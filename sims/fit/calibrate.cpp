@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/statistics.h"
+#include "core/machine/copy_time.h"
 #include "core/schedule/cost.h"
 #include "core/time/ticks.h"
 #include "sims/cost/roofline_fit.h"

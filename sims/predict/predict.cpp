@@ -10,8 +10,12 @@
 #include "core/base/split_mix.h"
 #include "core/base/statistics.h"
 #include "core/base/stop_point.h"
+#include "core/graph/signature.h"
 #include "core/time/intervals.h"
 #include "core/time/ticks.h"
+#include "sims/cost/cost_model.h"
+#include "sims/engine/interference.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/predict/caveat.h"
 #include "sims/steps/measured_steps.h"
 

@@ -12,19 +12,23 @@
 
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
-#include "core/graph/signature.h"
 #include "core/machine/copy_class.h"
 #include "core/machine/machine.h"
 #include "core/schedule/cost.h"
 #include "core/schedule/schedule.h"
-#include "sims/cost/cost_model.h"
 #include "sims/cost/cost_table.h"
 #include "sims/effects/effect.h"
 #include "sims/engine/critical_path.h"
 #include "sims/engine/simulator.h"
 #include "sims/predict/pipeline.h"
 
+namespace lanescope {
+struct SignedWork;
+}  // namespace lanescope
+
 namespace lanescope::sims {
+
+class CalibratedCost;
 
 // What a cost model says of every command of a schedule.
 struct CommandEstimates {

@@ -1,6 +1,7 @@
 #include "sims/predict/replay.h"
 
 #include "core/base/statistics.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 

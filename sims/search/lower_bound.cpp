@@ -8,6 +8,10 @@
 #include "core/base/stop_point.h"
 #include "core/machine/device_queues.h"
 #include "core/place/colocation_rules.h"
+#include "core/place/kernel_table.h"
+#include "core/place/placer.h"
+#include "core/strategies/task_graph.h"
+#include "sims/engine/delays.h"
 #include "sims/search/min_cut.h"
 
 namespace lanescope::sims {

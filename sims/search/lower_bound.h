@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/strategies/strategy.h"
-#include "core/strategies/task_graph.h"
-#include "sims/engine/delays.h"
+namespace lanescope {
+class TaskGraph;
+struct StrategyInput;
+}  // namespace lanescope
 
 namespace lanescope::sims {
+
+struct Delays;
 
 // Each is a time that no step undercuts in the simulator with these costs, whatever the placement and the
 // order: effects that it adds (gaps, hand-offs, shared links, interference) only slow a step down.

@@ -12,6 +12,7 @@
 #include "core/base/thread.h"
 #include "core/record/recorder.h"
 #include "core/strategies/task_graph.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/search/annealing.h"
 
 namespace lanescope::sims {

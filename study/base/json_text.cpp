@@ -1,5 +1,6 @@
 #include "study/base/json_text.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace lanescope::study {
@@ -13,6 +14,14 @@ json ShapeJson(const Shape& shape) {
   json dims = json::array();
   for (const Dim dim : shape.dims()) dims.push_back(IsExact(dim) ? json(dim) : json(nullptr));
   return dims;
+}
+
+json SpreadJson(const Spread& spread) {
+  return {{"median", std::llround(spread.median)},
+          {"p25", std::llround(spread.p25)},
+          {"p75", std::llround(spread.p75)},
+          {"min", spread.min},
+          {"max", spread.max}};
 }
 
 }  // namespace lanescope::study

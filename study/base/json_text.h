@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "core/base/statistics.h"
 #include "core/graph/shape.h"
 
 namespace lanescope::study {
@@ -13,5 +14,8 @@ namespace lanescope::study {
 std::string JsonText(const nlohmann::json& json);
 // Sizes; null for one that is not exact, null for all of an unknown rank.
 nlohmann::json ShapeJson(const Shape& shape);
+
+// {"median", "p25", "p75", "min", "max"}, in the unit of the samples.
+nlohmann::json SpreadJson(const Spread& spread);
 
 }  // namespace lanescope::study

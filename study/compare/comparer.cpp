@@ -12,6 +12,7 @@
 #include "core/base/units.h"
 #include "core/runs/run_profile.h"
 #include "core/strategies/strategy.h"
+#include "sims/fit/step_samples.h"
 #include "sims/predict/replay.h"
 #include "sims/steps/measured_steps.h"
 #include "study/measure/handoff_chain.h"

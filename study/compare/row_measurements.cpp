@@ -12,7 +12,10 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/machine/tasks.h"
+#include "exec/messages/transport.h"
+#include "study/job/job.h"
 #include "study/workload/input_pipeline.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::study {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "exec/measure/core_speeds.h"
 #include "study/compare/comparison.h"
+#include "study/measure/disturbance.h"
 #include "study/measure/gpu_clocks.h"
 #include "study/measure/recorded_run.h"
 #include "study/measure/undisturbed.h"

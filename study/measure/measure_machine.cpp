@@ -117,7 +117,7 @@ MeasuredRates MeasureRates(Machine* machine) {
   const exec::HostMeasurement host = exec::MeasureHost(*machine, 1500);
   measured.hosts.push_back({"", host});
   for (DeviceSpec& device : machine->devices) {
-    if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) continue;
+    if (!IsOfHostThreads(device.kind)) continue;
     device.peak_flops[DataType::kFloat] = host.flops_per_second * device.workers;
     device.memory_bandwidth = host.bytes_per_second;
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/statistics.h"
+#include "core/machine/copy_time.h"
 #include "core/machine/tasks.h"
 #include "core/schedule/cost.h"
 #include "core/schedule/task_share.h"

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine/copy_time.h"
 #include "core/machine/tasks.h"
 #include "core/schedule/cost.h"
 
@@ -59,7 +60,7 @@ class Demands {
   // were measured to use.
   double CoresAskedFor(CommandId c, double copy_cores) const {
     const DeviceSpec& device = machine_.device(QueueDevice(c));
-    if (device.kind != DeviceKind::kHost && device.kind != DeviceKind::kVirtual) return 0;
+    if (!IsOfHostThreads(device.kind)) return 0;
     if (IsCopy(c)) return copy_cores;
     const Command& command = schedule_.commands[c];
     return command.kind == CommandKind::kLaunch ? command.workers : 0;

@@ -8,11 +8,21 @@
 #include "core/base/clock.h"
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
+#include "core/record/input_log.h"
+#include "core/record/recorder.h"
+#include "exec/measure/core_speeds.h"
 #include "exec/measure/gpu_machine.h"
+#include "study/base/cancellation.h"
 #include "study/job/this_machine.h"
+#include "study/measure/disturbance.h"
+#include "study/measure/gpu_clocks.h"
+#include "study/measure/input_threads.h"
 #include "study/measure/job_capture.h"
 #include "study/measure/oversubscription.h"
+#include "study/measure/participant.h"
+#include "study/measure/run_capture.h"
 #include "study/measure/undisturbed.h"
+#include "traces/record/trace_writer.h"
 
 namespace lanescope::study {
 namespace {
@@ -35,7 +45,7 @@ constexpr int kStepsGathered = 64;
 exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Participant& participant,
                                       const Machine& machine) {
   exec::SessionOptions options;
-  if (settings.seed.has_value()) options.seed = *settings.seed;
+  options.seed = settings.seed;
   options.devices = settings.devices;
   participant.Join(machine, &options);
   return options;
@@ -68,7 +78,8 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
       writer_(writer),
       options_(options),
       participant_(options.participant != nullptr ? options.participant : std::make_shared<Participant>()),
-      spec_(WithSeed(placed.workload->spec(), options.settings.seed)) {
+      spec_(WithSeed(placed.workload->spec(), options.settings.seed)),
+      input_log_(std::make_unique<InputLog>()) {
   participant_->RequireRunnable(*placed_.workload);
   participant_->AwaitVariables(options_.cancellation);
   session_ = std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
@@ -197,13 +208,14 @@ void RecordedRun::RunSteps(int steps) {
   if (step_->trace_number < 0) {
     const int number = writer_ != nullptr ? writer_->AddSchedule(run_id_, *step_->schedule) : 0;
     session_->Record(recorder_.get(), step_, number);
-    session_->LogInput(&input_log_);
+    session_->LogInput(input_log_.get());
   }
   if (steps_per_round_ == 0) steps_per_round_ = steps;
-  if (options_.watch_others && !meter_.has_value()) meter_.emplace(participant_->neighbours());
+  if (options_.watch_others && meter_ == nullptr)
+    meter_ = std::make_unique<DisturbanceMeter>(participant_->neighbours());
   int64_t speed = CoreSpeed();
   int64_t speed_at = NowNs();
-  if (meter_.has_value()) meter_->Take();  // what came between
+  if (meter_ != nullptr) meter_->Take();  // what came between
   for (int i = 0; i < steps; ++i) {
     // A trace that takes no more rows ends the run: its steps would be lost.
     if (writer_ != nullptr) writer_->RequireHealthy();
@@ -219,21 +231,21 @@ void RecordedRun::RunSteps(int steps) {
       return;
     }
     if (options_.gpu_clocks != nullptr) gpu_clocks_.push_back(options_.gpu_clocks->Read());
-    if (meter_.has_value()) disturbances_.push_back(meter_->Take());
+    if (meter_ != nullptr) disturbances_.push_back(meter_->Take());
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
-    if (input_log_.size() >= kInputGathered || i + 1 == steps) DeliverInput();
+    if (input_log_->size() >= kInputGathered || i + 1 == steps) DeliverInput();
     if (participant_->gathers() && (i + 1 == steps || (i + 1) % kStepsGathered == 0)) GatherEvents();
     if (options_.core_speeds == nullptr || (i + 1 < steps && NowNs() - speed_at < kSpeedEveryNs)) continue;
     const int64_t before = std::exchange(speed, CoreSpeed());
     speed_at = NowNs();
     core_speeds_.resize(step_ns_.size(), (before + speed) / 2);
-    if (meter_.has_value()) meter_->Take();
+    if (meter_ != nullptr) meter_->Take();
   }
 }
 
 void RecordedRun::DeliverInput() {
-  InputRecord input = input_log_.Take();
+  InputRecord input = input_log_->Take();
   if (input.size() == 0) return;
   if (options_.keep_events) Append(input, &input_record_);
   if (writer_ != nullptr) writer_->AddInput(run_id_, std::move(input));

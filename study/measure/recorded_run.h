@@ -9,26 +9,38 @@
 #include <string>
 #include <vector>
 
+#include "core/record/disturbance.h"
 #include "core/record/event.h"
-#include "core/record/input_log.h"
-#include "core/record/recorder.h"
+#include "core/record/input_record.h"
 #include "core/record/run_info.h"
-#include "exec/measure/core_speeds.h"
 #include "exec/run/session.h"
-#include "study/base/cancellation.h"
 #include "study/base/notes.h"
-#include "study/measure/disturbance.h"
-#include "study/measure/gpu_clocks.h"
-#include "study/measure/input_threads.h"
-#include "study/measure/participant.h"
-#include "study/measure/run_capture.h"
 #include "study/measure/run_settings.h"
 #include "study/workload/placing.h"
-#include "traces/record/trace_writer.h"
+
+namespace lanescope {
+class InputLog;
+class Recorder;
+}  // namespace lanescope
+
+namespace lanescope::exec {
+class CoreSpeeds;
+}  // namespace lanescope::exec
+
+namespace lanescope::traces {
+class TraceWriter;
+}  // namespace lanescope::traces
 
 namespace lanescope::study {
 
+class Cancellation;
+class DisturbanceMeter;
+class GpuClocks;
+class InputThreads;
 class JobCapture;
+class Participant;
+class RunCapture;
+struct GpuClock;
 
 struct RecordedRunOptions {
   RunSettings settings;
@@ -132,8 +144,8 @@ class RecordedRun : private EventSink {
   RunSpec spec_;  // the workload's, with the run's seed
   std::unique_ptr<exec::Session> session_;
   exec::PreparedStep* step_ = nullptr;
-  InputLog input_log_;                   // outlives the session's steps
-  std::unique_ptr<InputThreads> input_;  // from the first step on, if there are queue runners
+  const std::unique_ptr<InputLog> input_log_;  // outlives the session's steps
+  std::unique_ptr<InputThreads> input_;        // from the first step on, if there are queue runners
   bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
   EventSink* trace_sink_ = nullptr;
@@ -145,7 +157,7 @@ class RecordedRun : private EventSink {
   std::vector<int64_t> step_ns_;
   std::vector<int64_t> messaging_ns_;
   int64_t last_messaging_ns_ = 0;
-  std::optional<DisturbanceMeter> meter_;
+  std::unique_ptr<DisturbanceMeter> meter_;
   std::vector<Disturbance> disturbances_;
   std::vector<GpuClock> gpu_clocks_;
   std::vector<int64_t> core_speeds_;

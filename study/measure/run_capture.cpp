@@ -10,10 +10,10 @@
 
 namespace lanescope::study {
 
-RunCapture::RunCapture(Profile profile) {
-  if (profile == Profile::kOff) return;
+RunCapture::RunCapture(CaptureMode mode) {
+  if (mode == CaptureMode::kOff) return;
   profiler::CaptureOptions options;
-  options.mode = profile == Profile::kFull ? profiler::CaptureMode::kFull : profiler::CaptureMode::kKernels;
+  options.mode = mode;
   options.with_tags = true;
   session_ = profiler::CaptureSession::Start(options, this, &problem_);
   if (session_ != nullptr) session_->KeepFrom(INT64_MAX);

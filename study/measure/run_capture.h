@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/record/capture_mode.h"
 #include "core/record/launch_observer.h"
 #include "core/schedule/schedule.h"
-#include "study/measure/run_settings.h"
 #include "traces/record/activity_rows.h"
 
 namespace lanescope::profiler {
@@ -21,7 +21,7 @@ namespace lanescope::study {
 // Make it before anything touches a GPU. Without one it does nothing: host events are recorded anyway.
 class RunCapture : private LaunchObserver, private traces::ActivitySink {
  public:
-  explicit RunCapture(Profile profile);
+  explicit RunCapture(CaptureMode mode);
   ~RunCapture() override;
   RunCapture(const RunCapture&) = delete;
   RunCapture& operator=(const RunCapture&) = delete;

@@ -13,9 +13,12 @@
 #include "sims/effects/messengers.h"
 #include "sims/effects/shared_gpu.h"
 #include "sims/fit/fit_chain.h"
+#include "sims/fit/step_samples.h"
 #include "sims/steps/measured_steps.h"
 #include "study/job/this_machine.h"
+#include "study/measure/measure_machine.h"
 #include "study/measure/message_times.h"
+#include "study/measure/recorded_run.h"
 
 namespace lanescope::study {
 namespace {

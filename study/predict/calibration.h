@@ -8,15 +8,26 @@
 #include <vector>
 
 #include "core/machine/machine.h"
-#include "core/record/event.h"
 #include "sims/cost/cost_table.h"
-#include "sims/cost/input_costs.h"
-#include "sims/fit/step_samples.h"
-#include "study/measure/measure_machine.h"
-#include "study/measure/recorded_run.h"
-#include "traces/read/trace_reader.h"
+
+namespace lanescope {
+struct Event;
+}  // namespace lanescope
+
+namespace lanescope::sims {
+struct CalibrationInput;
+struct InputRun;
+}  // namespace lanescope::sims
+
+namespace lanescope::traces {
+class TraceReader;
+struct TraceRun;
+}  // namespace lanescope::traces
 
 namespace lanescope::study {
+
+class RecordedRun;
+struct MachineMeasurement;
 
 // What a run says of the threads that fill its queues. `events`: of its steps, as far as they count. Refers
 // to all three.

@@ -13,6 +13,7 @@
 #include "core/graph/op.h"
 #include "core/graph/signature.h"
 #include "sims/cost/cost_model.h"
+#include "sims/fit/step_samples.h"
 #include "study/measure/recorded_run.h"
 #include "study/predict/calibration.h"
 #include "study/workload/placing.h"

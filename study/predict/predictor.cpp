@@ -5,7 +5,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/strategies/strategy.h"
+#include "core/strategies/task_graph.h"
+#include "sims/cost/cost_model.h"
 #include "sims/cost/device_speed.h"
+#include "sims/engine/simulation_model.h"
 #include "study/workload/input_pipeline.h"
 
 namespace lanescope::study {
@@ -81,6 +85,10 @@ void Predictor::RememberLaunches(const Graph& graph) {
 
 std::string Predictor::origin() const {
   return calibrated_ != nullptr ? "calibrated on " + calibrated_->table().calibrated_on : "uncalibrated";
+}
+
+const sims::CostTable* Predictor::table() const {
+  return calibrated_ != nullptr ? &calibrated_->table() : nullptr;
 }
 
 sims::PredictionSettings Predictor::settings() const {

@@ -9,13 +9,16 @@
 #include "core/machine/machine.h"
 #include "core/schedule/cost.h"
 #include "core/schedule/schedule.h"
-#include "sims/cost/cost_model.h"
 #include "sims/cost/cost_table.h"
 #include "sims/effects/effect.h"
 #include "sims/predict/predict.h"
 #include "sims/predict/sweep.h"
 #include "sims/search/lower_bound.h"
 #include "study/workload/workload.h"
+
+namespace lanescope::sims {
+class CalibratedCost;
+}  // namespace lanescope::sims
 
 namespace lanescope::study {
 
@@ -52,7 +55,7 @@ class Predictor {
   // Of launches and copies alone, as strategies take them.
   const CostModel& costs() const { return *costs_; }
   // Null: uncalibrated.
-  const sims::CostTable* table() const { return calibrated_ != nullptr ? &calibrated_->table() : nullptr; }
+  const sims::CostTable* table() const;
   // Gaps, interference and all else that is in the table but no cost.
   sims::PredictionSettings settings() const;
   // "calibrated on run 1 (polynomial single)", or "uncalibrated".

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "core/machine/machine.h"
+#include "sims/cost/cost_model.h"
 #include "sims/effects/effect.h"
 #include "sims/predict/predict.h"
 #include "study/predict/calibration.h"

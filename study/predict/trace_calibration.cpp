@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "sims/fit/step_samples.h"
 #include "study/job/this_machine.h"
 #include "study/predict/calibration.h"
 #include "traces/read/recorded_schedule.h"

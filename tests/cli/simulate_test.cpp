@@ -11,6 +11,7 @@
 #include "sims/cost/cost_table.h"
 #include "tests/cli/program.h"
 #include "tests/support/paths.h"
+#include "tests/support/recorded_cases.h"
 
 namespace lanescope::cli {
 namespace {
@@ -330,8 +331,7 @@ TEST(SimulateTrace, WhatIsForGraphsIsRefused) {
 // Law: a loop whose end data decide (6 trips at most) is simulated as often as is said, or as it runs here:
 // with x = 1, 2, 3 it adds up to 20 in three trips.
 TEST(Simulate, LoopsRunAsOftenAsIsSaidOrMeasured) {
-  const json cases =
-      json::parse(ReadText(test::SourceDir() + "/tests/golden/ops/control_flow.json"))["cases"];
+  const json cases = test::RecordedCases("ops/control_flow");
   const auto loop =
       std::ranges::find_if(cases, [](const json& each) { return each["name"] == "until data say"; });
   const Folder folder;

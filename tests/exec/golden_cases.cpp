@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "tests/support/paths.h"
+#include "tests/support/recorded_cases.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -44,15 +44,14 @@ std::vector<std::string> GoldenFiles() {
   std::vector<std::string> names;
   if (!std::filesystem::exists(GoldenDirectory())) return names;
   for (const auto& entry : std::filesystem::directory_iterator(GoldenDirectory())) {
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+    if (entry.path().extension() == ".gz") names.push_back(entry.path().stem().stem().string());
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
 void ForEachGoldenCase(const std::string& file, const std::function<void(const Json&)>& run) {
-  std::ifstream in(GoldenDirectory() / (file + ".json"));
-  const Json cases = Json::parse(in).at("cases");
+  const Json cases = lanescope::test::RecordedCases("ops/" + file);
   for (const Json& test : cases) {
     SCOPED_TRACE(test.at("name").get<std::string>());
     try {

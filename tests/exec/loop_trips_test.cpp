@@ -2,13 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/expand/functions.h"
 #include "core/graph/graph_io.h"
 #include "tests/exec/session_harness.h"
-#include "tests/support/paths.h"
+#include "tests/support/recorded_cases.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -17,8 +16,7 @@ using Json = nlohmann::json;
 
 // The recorded loop adds a vector until its sum is large, six times at most, and counts.
 TEST(LoopTrips, AreCountedWhereDataSayTheEnd) {
-  std::ifstream file(lanescope::test::SourceDir() + "/tests/golden/ops/control_flow.json");
-  const Json cases = Json::parse(file).at("cases");
+  const Json cases = lanescope::test::RecordedCases("ops/control_flow");
   const auto found =
       std::ranges::find_if(cases, [](const Json& each) { return each.at("name") == "until data say"; });
   ASSERT_NE(found, cases.end());

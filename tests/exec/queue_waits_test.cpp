@@ -1,7 +1,9 @@
 // What steps that wait leave in the log of the input.
 #include <gmock/gmock.h>
 
+#include "core/record/event.h"
 #include "core/record/input_log.h"
+#include "core/record/recorder.h"
 #include "exec/resources/queue.h"
 #include "exec/run/queue_runner.h"
 #include "tests/exec/pipeline_harness.h"

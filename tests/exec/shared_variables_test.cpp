@@ -1,6 +1,8 @@
 // Variables that sessions share, and that outlive them until their container is emptied.
 #include <gtest/gtest.h>
 
+#include "exec/device/device_set.h"
+#include "exec/resources/resource_manager.h"
 #include "tests/exec/pipeline_harness.h"
 
 namespace lanescope::exec::test {

@@ -8,6 +8,8 @@
 #include <set>
 #include <thread>
 
+#include "core/record/event.h"
+#include "core/record/recorder.h"
 #include "exec/measure/gpu_machine.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/exec/sample_run.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/machine/copy_time.h"
 #include "sims/predict/predict.h"
 #include "tests/fuzz/hostile.h"
 #include "tests/fuzz/two_device_step.h"

@@ -18,12 +18,12 @@
 #include "tests/exec/reference_interpreter.h"
 #include "tests/graphs/differences.h"
 #include "tests/graphs/golden.h"
+#include "tests/support/recorded_cases.h"
 
 namespace lanescope::graphs {
 namespace {
 
 using exec::test::ReferenceInterpreter;
-std::filesystem::path GoldenFolder() { return Golden("gradients"); }
 
 void SetNumber(Tensor* tensor, int64_t i, double value) {
   if (tensor->dtype() == DataType::kFloat) {
@@ -152,8 +152,7 @@ class GoldenGradients : public testing::TestWithParam<std::string> {
  protected:
   template <typename Check>
   void ForEachCase(Check check) {
-    std::ifstream file(GoldenFolder() / (GetParam() + ".json"));
-    const Json cases = Json::parse(file).at("cases");
+    const Json cases = test::RecordedCases("gradients/" + GetParam());
     ASSERT_FALSE(cases.empty());
     for (const Json& test : cases) {
       const std::string name = test.at("name").get<std::string>();
@@ -195,8 +194,8 @@ TEST_P(GoldenGradients, AreWhatDifferencesSay) {
 
 std::vector<std::string> Families() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(GoldenFolder()))
-    names.push_back(entry.path().stem());
+  for (const auto& entry : std::filesystem::directory_iterator(Golden("gradients")))
+    names.push_back(entry.path().stem().stem());
   std::ranges::sort(names);
   return names;
 }

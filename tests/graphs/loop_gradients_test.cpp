@@ -1,11 +1,10 @@
 // Gradients through loops, branches and lists of tensors that TensorFlow wrote
-// (tests/golden/ops/control_flow.json), without the gradients that it wrote: as nodes with functions, and of
-// what is unrolled.
+// (tests/golden/ops/control_flow.json.gz), without the gradients that it wrote: as nodes with functions, and
+// of what is unrolled.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <set>
 
@@ -16,6 +15,7 @@
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/graphs/golden.h"
+#include "tests/support/recorded_cases.h"
 
 namespace lanescope::graphs {
 namespace {
@@ -24,7 +24,7 @@ struct LoopCase {
   const char* name;
   const char* y;
   std::vector<std::string> xs, gradients;
-  const char* file = "control_flow.json";
+  const char* file = "control_flow";
 };
 
 void PrintTo(const LoopCase& c, std::ostream* out) { *out << c.name; }
@@ -38,8 +38,7 @@ class LoopGradients : public testing::TestWithParam<LoopCase> {
   };
 
   void SetUp() override {
-    std::ifstream file(Golden("ops") / GetParam().file);
-    const Json cases = Json::parse(file).at("cases");
+    const Json cases = test::RecordedCases("ops/" + std::string(GetParam().file));
     const auto found =
         std::ranges::find_if(cases, [](const Json& each) { return each.at("name") == GetParam().name; });
     ASSERT_NE(found, cases.end());
@@ -117,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LoopCase{"gradient of branches", "total", {"x", "w"}, {"g0", "g1"}},
                     LoopCase{"gradient of nested", "total", {"x", "w"}, {"g0", "g1"}},
                     LoopCase{"gradient of lookup", "total", {"x"}, {"g0"}},
-                    LoopCase{"gradient of cases", "total", {"x", "w"}, {"g0", "g1"}, "cases.json"}),
+                    LoopCase{"gradient of cases", "total", {"x", "w"}, {"g0", "g1"}, "cases"}),
     [](const auto& each) {
       std::string name = each.param.name;
       std::ranges::replace(name, ' ', '_');
@@ -126,8 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Law: the loop gets what the gradient wants of it, and stays the node that it was.
 TEST(LoopGradient, IsALoopThatRunsBackwards) {
-  std::ifstream file(Golden("ops") / "control_flow.json");
-  const Json cases = Json::parse(file).at("cases");
+  const Json cases = test::RecordedCases("ops/control_flow");
   const auto found = std::ranges::find_if(cases, [](const Json& c) { return c.at("name") == "array"; });
   Scope s(ParseGraphText(found->at("graph").get<std::string>()));
   const auto loops = [&] {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
 
 #include "core/graph/graph_io.h"
@@ -13,6 +12,7 @@
 #include "tests/core/base/expect_error.h"
 #include "tests/exec/reference_interpreter.h"
 #include "tests/graphs/golden.h"
+#include "tests/support/recorded_cases.h"
 
 namespace lanescope::graphs {
 namespace {
@@ -83,8 +83,7 @@ void RunCase(const Json& test) {
 }
 
 TEST(Optimizers, AreTensorFlowsNodeForNodeAndStepForStep) {
-  std::ifstream file(Golden("optimizers") / "optimizers.json");
-  const Json cases = Json::parse(file).at("cases");
+  const Json cases = test::RecordedCases("optimizers/optimizers");
   ASSERT_FALSE(cases.empty());
   for (const Json& test : cases) {
     SCOPED_TRACE(test.at("name").get<std::string>());

@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "core/machine/tasks.h"
 #include "graphs/md5.h"
 #include "graphs/ops.h"
 #include "tests/core/base/expect_error.h"

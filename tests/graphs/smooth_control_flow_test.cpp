@@ -1,11 +1,10 @@
 // First and second derivatives through loops, branches, and lists and arrays of tensors, in double precision:
-// beside TensorFlow's values (tests/golden/ops/smooth_control_flow.json and old_loops.json) and beside
+// beside TensorFlow's values (tests/golden/ops/smooth_control_flow.json.gz and old_loops.json.gz) and beside
 // differences. In each graph "total" is a number, g0, ... are its gradients by the feeds, "squares" is the
 // sum of their squares, and h0, ... are its gradients.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "graphs/gradients.h"
 #include "graphs/ops.h"
 #include "tests/graphs/differences.h"
+#include "tests/support/recorded_cases.h"
 
 namespace lanescope::graphs {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 struct Case {
   std::string name;
   std::vector<std::string> xs = {"x", "w"};
-  std::string file = "smooth_control_flow.json";
+  std::string file = "smooth_control_flow";
   bool twice = true;
 };
 
@@ -43,8 +43,7 @@ class SmoothControlFlow : public testing::TestWithParam<Case> {
   };
 
   void SetUp() override {
-    std::ifstream file(Golden("ops") / GetParam().file);
-    const Json cases = Json::parse(file).at("cases");
+    const Json cases = test::RecordedCases("ops/" + GetParam().file);
     const auto found =
         std::ranges::find_if(cases, [](const Json& each) { return each.at("name") == GetParam().name; });
     ASSERT_NE(found, cases.end());
@@ -167,17 +166,17 @@ TEST_P(SmoothControlFlow, DerivativesOfTensorFlowsGradientsAreTensorFlows) {
   for (const Step& step : steps_) ExpectTensorFlows(Expanded(graph, step, names), step, names, "h");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Recorded, SmoothControlFlow,
-    testing::Values(Case{.name = "loop"}, Case{.name = "branches"}, Case{.name = "branch in branch"},
-                    Case{.name = "nested"}, Case{.name = "until data say"}, Case{.name = "array"},
-                    Case{.name = "lists", .xs = {"x"}},
-                    Case{.name = "smooth array", .file = "old_loops.json", .twice = false}),
-    [](const auto& each) {
-      std::string name = each.param.name;
-      std::ranges::replace(name, ' ', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Recorded, SmoothControlFlow,
+                         testing::Values(Case{.name = "loop"}, Case{.name = "branches"},
+                                         Case{.name = "branch in branch"}, Case{.name = "nested"},
+                                         Case{.name = "until data say"}, Case{.name = "array"},
+                                         Case{.name = "lists", .xs = {"x"}},
+                                         Case{.name = "smooth array", .file = "old_loops", .twice = false}),
+                         [](const auto& each) {
+                           std::string name = each.param.name;
+                           std::ranges::replace(name, ' ', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lanescope::graphs

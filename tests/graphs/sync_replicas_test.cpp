@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "exec/device/device_set.h"
+#include "exec/resources/resource_manager.h"
 #include "exec/run/session.h"
 #include "graphs/ops.h"
 #include "graphs/replica_devices.h"

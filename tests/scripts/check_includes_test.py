@@ -135,8 +135,8 @@ class RoomRules(unittest.TestCase):
         self.assertEqual(one("gui/gui.h", ""), [])
 
 
-class PublicHeaders(unittest.TestCase):
-    def test_public_headers_bring_in_no_private_dependency(self):
+class SharedHeaders(unittest.TestCase):
+    def test_shared_headers_bring_in_no_private_dependency(self):
         for header in ("<nlohmann/json.hpp>", '"graph.pb.h"', "<google/protobuf/message.h>"):
             text = f"#pragma once\n#include {header}\n"
             self.assertEqual(len(violations({"core/graph/a.h": text})), 1, header)
@@ -153,18 +153,41 @@ class PublicHeaders(unittest.TestCase):
                 legal = user.startswith(("tests", "bench")) or any(folder in users.split() for folder in folders)
                 self.assertEqual([message for message in found if "internal to" in message] == [], legal, f"{said} {user}: {found}")
 
-    def test_public_headers_do_not_reach_private_ones(self):
+    def test_shared_headers_do_not_reach_private_ones(self):
         private = {"core/graph/inner.h": "// Internal to core.\n#include <nlohmann/json.hpp>\n", "core/graph/ops/op.h": ""}
         for header in private:
             found = violations({**private, "core/graph/a.h": f'#include "{header}"\n'})
             self.assertEqual(len(found), 1, found)
 
-    def test_public_are_headers_of_a_folder_or_of_its_rooms(self):
+    def test_shared_are_headers_of_a_folder_or_of_its_rooms(self):
         for header in ("exec/run/a.h", "traces/read/a.h"):
             self.assertEqual(len(one(header, "#include <sqlite3.h>") + one(header, "#include <nlohmann/json.hpp>")),
                              3 if header.startswith("exec/") else 2, header)
         for header in ("exec/kernels/a.h", "core/graph/ops/a.h"):
             self.assertEqual(one(header, "#include <nlohmann/json.hpp>"), [], header)
+
+
+class PublicHeaders(unittest.TestCase):
+    TREE = {"core/graph/a.h": '#include "core/graph/b.h"\n', "core/graph/b.h": "#include <vector>\n",
+            "core/graph/inner.h": "// Internal to core.\n"}
+
+    def messages(self, *listed, **more):
+        return violations({**self.TREE, **more, check_includes.PUBLIC_HEADERS: "".join(f"{line}\n" for line in listed)})
+
+    def test_what_is_installed_includes_what_is_installed_alone(self):
+        self.assertEqual(self.messages("core/graph/a.h", "core/graph/b.h"), [])
+        self.assertEqual(self.messages("core/graph/b.h"), [])
+        [message] = self.messages("core/graph/a.h")
+        self.assertRegex(message, r"^core/graph/a\.h:1: .*core/graph/b\.h, which is not installed")
+
+    def test_the_list_names_headers_of_libraries_in_order_each_once(self):
+        for wrong in ("core/graph/none.h", "core/graph/inner.h"):
+            self.assertEqual(len(self.messages("core/graph/b.h", wrong)), 1, wrong)
+        self.assertEqual(len(self.messages("core/graph/b.h", "core/graph/a.h")), 1)
+        self.assertEqual(len(self.messages("core/graph/b.h", "core/graph/b.h")), 1)
+
+    def test_this_tree_has_such_a_list(self):
+        self.assertGreater(len(check_includes.public_headers(ROOT)), 1)
 
 
 if __name__ == "__main__":

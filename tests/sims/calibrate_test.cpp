@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "sims/cost/cost_model.h"
 #include "sims/cost/roofline_fit.h"
 #include "sims/fit/fit_chain.h"
 #include "sims/fit/step_samples.h"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sims/cost/cost_model.h"
+#include "sims/engine/interference.h"
 #include "sims/engine/simulator.h"
 #include "sims/fit/step_samples.h"
 #include "sims/predict/predict.h"

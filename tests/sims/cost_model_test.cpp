@@ -10,6 +10,7 @@
 #include "sims/effects/fetches.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/stream_handoff.h"
+#include "sims/engine/interference.h"
 #include "tests/core/base/expect_error.h"
 #include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"

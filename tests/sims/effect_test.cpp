@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/schedule/stream_issue.h"
+#include "sims/cost/cost_model.h"
 #include "sims/effects/fetches.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/stream_handoff.h"

@@ -11,6 +11,8 @@
 #include "sims/effects/shared_gpu.h"
 #include "sims/effects/step_overhead.h"
 #include "sims/effects/wake_up.h"
+#include "sims/engine/interference.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {

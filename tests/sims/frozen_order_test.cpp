@@ -1,6 +1,7 @@
 // Simulator::StepNs says what Simulator::Run says, whichever way it takes.
 #include <gtest/gtest.h>
 
+#include "sims/engine/simulation_model.h"
 #include "sims/engine/simulator.h"
 #include "tests/sims/effects_of.h"
 #include "tests/sims/random_schedule.h"

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sims/engine/simulation_model.h"
 #include "sims/engine/simulator.h"
 #include "tests/sims/schedule_maker.h"
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/machine/copy_time.h"
 #include "sims/predict/plot_svg.h"
 #include "sims/predict/sweep.h"
 #include "tests/sims/effects_of.h"

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "sims/engine/interference.h"
 #include "sims/engine/simulator.h"
 #include "sims/predict/replay.h"
 #include "tests/sims/effects_of.h"

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "sims/engine/delays.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/engine/simulator.h"
 #include "tests/sims/random_schedule.h"
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "sims/engine/interference.h"
 #include "sims/engine/simulator.h"
 #include "tests/sims/effects_of.h"
 #include "tests/sims/random_schedule.h"

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "sims/engine/interference.h"
+#include "sims/engine/simulation_model.h"
 #include "tests/sims/effects_of.h"
 #include "tests/sims/schedule_maker.h"
 

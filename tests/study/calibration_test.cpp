@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "sims/engine/interference.h"
+#include "sims/engine/simulation_model.h"
+#include "sims/fit/step_samples.h"
+#include "study/measure/measure_machine.h"
+
 namespace lanescope::study {
 namespace {
 

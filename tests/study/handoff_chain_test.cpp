@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "sims/engine/delays.h"
+#include "sims/engine/simulation_model.h"
 #include "sims/fit/fit_chain.h"
 #include "sims/steps/measured_steps.h"
 

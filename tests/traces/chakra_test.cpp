@@ -9,9 +9,9 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/protobuf_wire.h"
 #include "tests/traces/imported.h"
 #include "traces/export/export.h"
-#include "traces/export/wire_writer.h"
 #include "traces/import/wire_message.h"
 #include "traces/store/sqlite.h"
 

@@ -5,9 +5,9 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/protobuf_wire.h"
 #include "tests/traces/imported.h"
 #include "traces/export/export.h"
-#include "traces/export/wire_writer.h"
 #include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/summary.h"

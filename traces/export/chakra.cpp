@@ -5,9 +5,9 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/base/protobuf_wire.h"
 #include "traces/export/export.h"
 #include "traces/export/timeline.h"
-#include "traces/export/wire_writer.h"
 #include "traces/read/collectives.h"
 
 namespace lanescope::traces {

@@ -1,9 +1,9 @@
 // The messages and field numbers are those of Perfetto's trace_packet.proto, track_event.proto,
 // track_descriptor.proto and debug_annotation.proto.
+#include "core/base/protobuf_wire.h"
 #include "core/base/rows.h"
 #include "traces/export/export.h"
 #include "traces/export/timeline.h"
-#include "traces/export/wire_writer.h"
 
 namespace lanescope::traces {
 namespace {

@@ -7,6 +7,7 @@
 #include "core/base/units.h"
 #include "core/machine/device_name.h"
 #include "traces/read/trace_reader.h"
+#include "traces/store/copy_class.h"
 
 namespace lanescope::traces {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "core/machine/copy_class.h"
 #include "core/record/input_record.h"
 #include "core/record/run_task.h"
 #include "core/schedule/schedule.h"
-#include "traces/store/copy_class.h"
 
 namespace lanescope::traces {
 

@@ -11,9 +11,10 @@
 #include "core/record/input_record.h"
 #include "core/record/run_info.h"
 #include "core/record/run_task.h"
-#include "traces/record/activity_rows.h"
 
 namespace lanescope::traces {
+
+class ActivitySink;
 
 // How a run ended.
 struct RunOutcome {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/statistics.h"
-#include "traces/store/copy_class.h"
+#include "core/machine/copy_class.h"
 
 namespace lanescope::traces {
 

@@ -1,4 +1,4 @@
-// Loops and branches as nodes without them. What they compute: tests/golden/ops/control_flow.json.
+// Loops and branches as nodes without them. What they compute: tests/golden/ops/control_flow.json.gz.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/machine/copy_time.h"
 #include "core/machine/tasks.h"
 #include "core/schedule/cost.h"
 #include "tests/support/ids.h"

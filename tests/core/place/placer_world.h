@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/place/kernel_table.h"
 #include "core/place/placer.h"
 
 namespace lanescope {

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/record/launch_observer.h"
 #include "core/record/recorder.h"
 #include "tests/exec/cuda/stub_harness.h"
 

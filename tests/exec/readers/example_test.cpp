@@ -1,5 +1,5 @@
 // Records that are tf.train.Example messages. What TensorFlow makes of them is recorded in
-// tests/golden/ops/examples.json; here stand its messages, and what no message is.
+// tests/golden/ops/examples.json.gz; here stand its messages, and what no message is.
 #include "exec/readers/example.h"
 
 #include <gtest/gtest.h>

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/machine/tasks.h"
 #include "core/place/placer.h"
 #include "exec/calls/remote_tasks.h"
 #include "exec/serve/task_server.h"

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "core/record/recorder.h"
+#include "core/schedule/task_share.h"
+#include "exec/messages/message_tags.h"
 #include "tests/exec/pipeline_harness.h"
 #include "tests/exec/tasks/serve_harness.h"
 #include "tests/support/random_graph.h"

@@ -7,6 +7,8 @@
 
 #include "core/expand/functions.h"
 #include "core/place/placer.h"
+#include "core/schedule/task_share.h"
+#include "exec/messages/message_tags.h"
 #include "tests/exec/sample_run.h"
 #include "tests/exec/tasks/random_runs.h"
 #include "tests/exec/tasks/tasks_harness.h"
