@@ -18,6 +18,7 @@
 #include "study/measure/handoff_chain.h"
 #include "study/measure/link_slowdown.h"
 #include "study/measure/message_times.h"
+#include "study/measure/participant.h"
 #include "traces/read/trace_reader.h"
 #include "traces/read/trace_view.h"
 

@@ -16,6 +16,8 @@
 
 namespace lanescope::study {
 
+class Job;
+
 // Rounds [first, end) of those that ran.
 struct RoundRange {
   int first = 0;

@@ -17,6 +17,7 @@
 #include "core/schedule/cost.h"
 #include "study/measure/ensemble_graph.h"
 #include "study/measure/gathered_run.h"
+#include "study/measure/participant.h"
 #include "study/measure/recorded_run.h"
 #include "study/workload/placing.h"
 

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/machine/tasks.h"
+#include "exec/device/device_set.h"
 #include "study/measure/job_capture.h"
 #include "study/measure/participant.h"
 

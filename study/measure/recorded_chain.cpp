@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "study/measure/participant.h"
 #include "study/measure/recorded_run.h"
 
 namespace lanescope::study {
