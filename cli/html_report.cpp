@@ -162,7 +162,7 @@ PageSection SectionOf(traces::TraceReader* reader, const RunReference& reference
     section.tables.insert(section.tables.begin() + 2,
                           {WaitsTable(*summary.waits), StragglersTable(*summary.waits)});
   }
-  if (slices > 0) section.timeline = traces::TimelineData(reader->ReadRun(info.id), slices);
+  if (slices > 0) section.timeline = traces::TimelineData(*reader, info.id, slices);
   return section;
 }
 

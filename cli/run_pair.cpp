@@ -60,10 +60,16 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
 }
 
 ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
-  const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
+  traces::TraceReader reader(AsTrace(reference.path));
+  traces::TraceRun run;
+  if (origins) {
+    run = reader.ReadRun(reference.run);
+    NoteInferredQueues(run);
+    return {run.info, ProfileRun(traces::ViewOfRun(run), step), traces::LaunchOrigins(run)};
+  }
+  const RunView view = traces::StreamView(reader, reference.run, &run);
   NoteInferredQueues(run);
-  return {run.info, ProfileRun(traces::ViewOfRun(run), step),
-          origins ? traces::LaunchOrigins(run) : traces::LaunchOrigins()};
+  return {run.info, ProfileRun(view, step), {}};
 }
 
 void NoteInferredQueues(const traces::TraceRun& run) {

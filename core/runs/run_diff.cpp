@@ -79,9 +79,10 @@ void SplitContention(const RunProfile& a, const OpsByKey& ops_a, const RunProfil
     for (size_t d = 0; d < std::min(of_a.size(), of_b.size()); ++d) {
       const auto &in_a = of_a[d]->instances, &in_b = of_b[d]->instances;
       for (size_t i = 0; i < std::min(in_a.size(), in_b.size()); ++i) {
-        if (!SameWork(a, in_a[i], b, in_b[i])) continue;
-        MoveToContention(a, key.first, in_a[i], in_b[i], &diff->parts_a);
-        MoveToContention(b, key.first, in_b[i], in_a[i], &diff->parts_b);
+        const OpInstance x = in_a[i], y = in_b[i];
+        if (!SameWork(a, x, b, y)) continue;
+        MoveToContention(a, key.first, x, y, &diff->parts_a);
+        MoveToContention(b, key.first, y, x, &diff->parts_b);
       }
     }
   }
@@ -92,7 +93,7 @@ double LaunchesOf(const RunProfile& profile) {
   double launches = 0;
   for (const OpProfile& op : profile.ops) {
     if (op.kind == WorkKind::kCopy) continue;
-    for (const OpInstance& instance : op.instances) launches += PerStep(profile, instance, 1);
+    for (const OpInstance instance : op.instances) launches += PerStep(profile, instance, 1);
   }
   return launches;
 }
@@ -104,7 +105,7 @@ std::map<OpKey, long long> LaunchCountsOf(const OpsByKey& ops, const RunProfile&
     double launches = 0;
     for (const OpProfile* op : of_key) {
       if (op->kind == WorkKind::kCopy) continue;
-      for (const OpInstance& instance : op->instances) launches += PerStep(profile, instance, 1);
+      for (const OpInstance instance : op->instances) launches += PerStep(profile, instance, 1);
     }
     if (const long long rounded = std::llround(launches); rounded > 0) work.emplace(key, rounded);
   }
@@ -154,7 +155,7 @@ class DiffRows {
     auto& places = side == &OpDiff::a ? places_a_ : places_b_;
     const std::map<int, int> place_of = PlacesOf(profile);
     for (const OpProfile& op : profile.ops) {
-      for (const OpInstance& instance : op.instances) {
+      for (const OpInstance instance : op.instances) {
         const OpKey key = KeyOf(profile, op, instance);
         OpDiff& row = rows_[key];
         if (!by_ranges_) row.op = op.op;
@@ -208,7 +209,7 @@ class DiffRows {
     std::map<int, int> places;
     const auto for_each_device = [&](const auto& visit) {
       for (const OpProfile& op : profile.ops) {
-        for (const OpInstance& instance : op.instances)
+        for (const OpInstance instance : op.instances)
           visit(instance.device, profile.devices[static_cast<size_t>(instance.device)].id);
       }
     };

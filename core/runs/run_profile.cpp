@@ -9,50 +9,11 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "core/runs/path_cover.h"
+#include "core/runs/work_by_start.h"
 
 namespace lanescope {
 namespace {
-
-// When at least two of the items that compete for one thing ran.
-class Contended {
- public:
-  void Add(int64_t start, int64_t end) {
-    edges_.emplace_back(start, 1);
-    edges_.emplace_back(end, -1);
-  }
-  void Finish() {
-    std::sort(edges_.begin(), edges_.end());
-    int running = 0;
-    int64_t before_ns = 0;
-    for (const auto& [time, change] : edges_) {
-      const int before = running;
-      running += change;
-      if (before < 2 && running >= 2) spans_.push_back({time, time, before_ns});
-      if (before >= 2 && running < 2) {
-        spans_.back().end = time;
-        before_ns += time - spans_.back().start;
-      }
-    }
-    edges_.clear();
-  }
-  int64_t Within(int64_t start, int64_t end) const { return Until(end) - Until(start); }
-
- private:
-  struct Span {
-    int64_t start, end;
-    int64_t before_ns;  // length of all spans before this one
-  };
-  int64_t Until(int64_t time) const {
-    const auto after = std::upper_bound(spans_.begin(), spans_.end(), time,
-                                        [](int64_t value, const Span& span) { return value < span.start; });
-    if (after == spans_.begin()) return 0;
-    const Span& span = *std::prev(after);
-    return span.before_ns + std::min(time, span.end) - span.start;
-  }
-
-  std::vector<std::pair<int64_t, int>> edges_;
-  std::vector<Span> spans_;
-};
 
 constexpr size_t kCarried = SIZE_MAX;  // the occurrence of a carried item
 
@@ -70,16 +31,15 @@ class Profiler {
   }
 
   RunProfile Profile(int step, const std::atomic<bool>* cancelled, size_t max_items) {
+    cancelled_ = cancelled;
     const std::vector<size_t> chosen = ChooseSteps(step);
-    const StepPathFinder finder(view_, chosen);
-    for (const size_t number : chosen) {
-      if (cancelled != nullptr && cancelled->load(std::memory_order_relaxed))
-        Throw(Code::kCancelled, "the profile of run {} was cancelled", view_.run);
-      if (finder.NumItems(number) > max_items) {
-        Throw(Code::kResourceExhausted, "run {} has {} pieces of work in one step, too many to take apart",
-              view_.run, finder.NumItems(number));
-      }
-      AddStep(view_.steps[number], finder.Find(number));
+    if (view_.whole && !view_.knows_dependencies()) {
+      size_t count = 0;
+      for (const RunView::Lane& lane : view_.lanes) count += lane.slices->size();
+      CheckItems(count, max_items);
+      AddWholeRun(view_.steps.front());
+    } else {
+      AddSteps(chosen, max_items);
     }
     if (step < 0 && !view_.whole) profile_.range = RangeOfSteps();
     const auto count = static_cast<double>(chosen.size());
@@ -89,12 +49,6 @@ class Profiler {
     for (OpProfile& op : profile_.ops) {
       op.carried_path_ns /= count;
       op.carried_wait_ns /= count;
-      for (OpInstance& instance : op.instances) {
-        const auto seen = static_cast<double>(std::max<int64_t>(1, instance.seen));
-        for (double* mean : {&instance.ns, &instance.path_ns, &instance.shared_ns, &instance.wait_ns}) {
-          *mean /= seen;
-        }
-      }
     }
     return std::move(profile_);
   }
@@ -124,9 +78,6 @@ class Profiler {
   const RunView::Lane& LaneOf(const WorkItem& item) const {
     return view_.lanes[static_cast<size_t>(item.lane)];
   }
-  static int32_t Cell(const std::vector<int32_t>& column, uint32_t slice) {
-    return column.empty() ? -1 : column[slice];
-  }
 
   // What an item competes for: a device, or (-1) all copies, or everything.
   int ResourceOf(const WorkItem& item) const {
@@ -150,14 +101,14 @@ class Profiler {
   }
   Key KeyOf(const WorkItem& item) {
     const RunView::Lane& lane = LaneOf(item);
-    const int32_t op = lane.slices->op[item.slice], command = lane.slices->command[item.slice];
+    const int32_t op = lane.slices->op[item.slice], command = lane.slices->CommandOf(item.slice);
     const int name = op < 0 ? -1 : name_of_op_[static_cast<size_t>(op)];
     if (!lane.copies) return {item.kind, name, view_.by_node ? 0 : lane.device, 0};
     if (command >= 0) {
       const RunView::Command& copy = view_.commands[static_cast<size_t>(command)];
       if (copy.op >= 0 && copy.src >= 0 && copy.dst >= 0) return {item.kind, name, copy.src, copy.dst};
     }
-    const int32_t number = Cell(lane.slices->route, item.slice);
+    const int32_t number = lane.slices->RouteOf(item.slice);
     if (number < 0) return {item.kind, name, lane.device, lane.device};
     const RunView::Route& route = view_.routes[static_cast<size_t>(number)];
     return {item.kind, NameNumber(route.name), route.src, route.dst};
@@ -190,32 +141,69 @@ class Profiler {
     if (is_new) {
       profile_.ops.push_back(OpOf(key));
       occurrence_.push_back(0);
+      sums_.emplace_back();
     }
     return entry->second;
   }
 
+  void CheckCancelled() const {
+    if (cancelled_ != nullptr && cancelled_->load(std::memory_order_relaxed))
+      Throw(Code::kCancelled, "the profile of run {} was cancelled", view_.run);
+  }
+  void CheckItems(size_t count, size_t max_items) const {
+    if (count <= max_items) return;
+    Throw(Code::kResourceExhausted, "run {} has {} pieces of work in one step, too many to take apart",
+          view_.run, count);
+  }
+
+  void AddSteps(const std::vector<size_t>& chosen, size_t max_items) {
+    const StepPathFinder finder(view_, chosen);
+    for (const size_t number : chosen) {
+      CheckCancelled();
+      CheckItems(finder.NumItems(number), max_items);
+      AddStep(view_.steps[number], finder.Find(number));
+    }
+    for (size_t op = 0; op < sums_.size(); ++op) {
+      for (OpInstance& instance : sums_[op]) {
+        const auto seen = static_cast<double>(std::max<int64_t>(1, instance.seen));
+        for (double* mean : {&instance.ns, &instance.path_ns, &instance.shared_ns, &instance.wait_ns}) {
+          *mean /= seen;
+        }
+        profile_.ops[op].instances.Push(instance);
+      }
+    }
+  }
+
+  // Which of an op's instances.
+  struct Place {
+    size_t op = 0, instance = 0;
+  };
+  using SharedTimes = std::map<int, SharedTime<Place>>;  // by resource
+
   void AddStep(const RunView::Step& step, const StepPath& path) {
     profile_.step_ns += static_cast<double>(step.end_ns - step.start_ns);
-    std::map<int, Contended> contended;
-    for (const WorkItem& item : path.items) contended[ResourceOf(item)].Add(item.start_ns, item.end_ns);
-    for (auto& [resource, set] : contended) set.Finish();
     std::fill(occurrence_.begin(), occurrence_.end(), size_t{0});
-    std::vector<std::pair<size_t, size_t>> places;  // (op, instance) by item
+    std::vector<Place> places;  // by item
     places.reserve(path.items.size());
+    SharedTimes shared;
+    const auto add_shared = [&](const Place& place, int64_t ns) {
+      if (place.instance != kCarried) sums_[place.op][place.instance].shared_ns += static_cast<double>(ns);
+    };
     for (const WorkItem& item : path.items) {
       const size_t op = OpOf(item);
-      auto& instances = profile_.ops[op].instances;
+      std::vector<OpInstance>& instances = sums_[op];
       // The step that launched it counts it; here only its time on the path matters.
       const size_t occurrence = item.carried ? kCarried : occurrence_[op]++;
-      places.emplace_back(op, occurrence);
-      if (item.carried) continue;
-      if (occurrence == instances.size()) instances.push_back(Describe(item));
-      OpInstance& instance = instances[occurrence];
-      ++instance.seen;
-      instance.ns += static_cast<double>(item.end_ns - item.start_ns);
-      instance.shared_ns +=
-          static_cast<double>(contended[ResourceOf(item)].Within(item.start_ns, item.end_ns));
+      places.push_back({op, occurrence});
+      if (!item.carried) {
+        if (occurrence == instances.size()) instances.push_back(Describe(item));
+        OpInstance& instance = instances[occurrence];
+        ++instance.seen;
+        instance.ns += static_cast<double>(item.end_ns - item.start_ns);
+      }
+      shared[ResourceOf(item)].Add(item.start_ns, item.end_ns, places.back(), add_shared);
     }
+    for (auto& [resource, times] : shared) times.Finish(add_shared);
     for (const PathSegment& segment : path.segments) {
       const auto ns = static_cast<double>(segment.end_ns - segment.start_ns);
       if (segment.item < 0) {
@@ -228,9 +216,45 @@ class Profiler {
         (segment.waiting ? carried.carried_wait_ns : carried.carried_path_ns) += ns;
         continue;
       }
-      OpInstance& instance = profile_.ops[op].instances[occurrence];
+      OpInstance& instance = sums_[op][occurrence];
       (segment.waiting ? instance.wait_ns : instance.path_ns) += ns;
     }
+  }
+
+  // Of a run of which only times are known: as large as it may be, no more of it is held than what runs.
+  void AddWholeRun(const RunView::Step& step) {
+    constexpr size_t kItemsPerLook = 1 << 16;
+    profile_.step_ns += static_cast<double>(step.end_ns - step.start_ns);
+    const auto add_path = [&](const Place* place, bool waiting, int64_t start_ns, int64_t end_ns) {
+      const auto ns = static_cast<double>(end_ns - start_ns);
+      if (place == nullptr) {
+        profile_.end_wait_ns += ns;
+        return;
+      }
+      OpInstances& instances = profile_.ops[place->op].instances;
+      waiting ? instances.AddWait(place->instance, ns) : instances.AddPath(place->instance, ns);
+    };
+    const auto add_shared = [&](const Place& place, int64_t ns) {
+      profile_.ops[place.op].instances.AddShared(place.instance, static_cast<double>(ns));
+    };
+    WorkByStart work(view_);
+    PathCover<Place> cover(step.start_ns, step.end_ns);
+    SharedTimes shared;
+    size_t count = 0;
+    for (WorkItem item; work.Next(&item);) {
+      if (count++ % kItemsPerLook == 0) CheckCancelled();
+      const size_t op = OpOf(item);
+      OpInstances& instances = profile_.ops[op].instances;
+      const Place place{op, instances.size()};
+      OpInstance instance = Describe(item);
+      instance.seen = 1;
+      instance.ns = static_cast<double>(item.end_ns - item.start_ns);
+      instances.Push(instance);
+      cover.Add(item.kind, item.start_ns, item.end_ns, place, add_path);
+      shared[ResourceOf(item)].Add(item.start_ns, item.end_ns, place, add_shared);
+    }
+    cover.Finish(add_path);
+    for (auto& [resource, times] : shared) times.Finish(add_shared);
   }
 
   int TextNumber(std::string_view text) {
@@ -242,12 +266,12 @@ class Profiler {
     const RunView::Lane& lane = LaneOf(item);
     OpInstance instance;
     instance.device = lane.device;
-    const int32_t command = lane.slices->command[item.slice];
+    const int32_t command = lane.slices->CommandOf(item.slice);
     if (command >= 0) {
       const int signature = view_.commands[static_cast<size_t>(command)].signature;
       if (signature >= 0) instance.signature = TextNumber(view_.signatures[static_cast<size_t>(signature)]);
     }
-    const int32_t range = Cell(lane.slices->range, item.slice);
+    const int32_t range = lane.slices->RangeOf(item.slice);
     if (range >= 0) instance.range = TextNumber(view_.ranges[static_cast<size_t>(range)]);
     return instance;
   }
@@ -260,6 +284,8 @@ class Profiler {
   std::unordered_map<std::string_view, int> name_numbers_, text_numbers_;
   std::map<Key, size_t> numbers_;
   std::vector<size_t> occurrence_;
+  std::vector<std::vector<OpInstance>> sums_;  // by op, of all steps so far
+  const std::atomic<bool>* cancelled_ = nullptr;
 };
 
 }  // namespace
@@ -277,7 +303,7 @@ PathSums PathSumsOf(const RunProfile& profile) {
   PathSums sums;
   for (const OpProfile& op : profile.ops) {
     (op.kind == WorkKind::kLaunch ? sums.launch_ns : sums.transfer_ns) += op.carried_path_ns;
-    for (const OpInstance& instance : op.instances) {
+    for (const OpInstance instance : op.instances) {
       const double per_step = static_cast<double>(instance.seen) / static_cast<double>(profile.steps);
       (op.kind == WorkKind::kLaunch ? sums.launch_ns : sums.transfer_ns) += instance.path_ns * per_step;
     }

@@ -7,23 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "core/runs/op_instances.h"
 #include "core/runs/run_view.h"
 #include "core/runs/step_path.h"
 #include "core/runs/step_range.h"
 
 namespace lanescope {
-
-// The k-th time in a step that an op runs; means over the steps in which it did (ns).
-struct OpInstance {
-  int64_t seen = 0;      // steps in which it ran
-  double ns = 0;         // its length
-  double path_ns = 0;    // the part of it on the step's path
-  double shared_ns = 0;  // the part beside other work that competes for the same thing
-  double wait_ns = 0;    // waiting on the path right before it
-  int device = 0;        // index into devices; of a copy: that executed it
-  int signature = -1;    // number of a text
-  int range = -1;        // number of the text of its innermost NVTX range
-};
 
 struct OpProfile {
   WorkKind kind = WorkKind::kLaunch;
@@ -32,7 +21,7 @@ struct OpProfile {
   // What it is called in every run of the same work. Ranks of a job see other devices: the ends of their
   // copies count by their place among the run's devices.
   std::string match;
-  std::vector<OpInstance> instances;
+  OpInstances instances;
   // On the path of a mean step, and waiting before it, but launched in another step (WorkItem::carried).
   double carried_path_ns = 0, carried_wait_ns = 0;
 };

@@ -20,7 +20,7 @@ namespace lanescope {
 // NCCL's kernels move data between devices and wait for it; they are no compute.
 bool IsCommunication(std::string_view kernel_name);
 
-// Pieces of work in columns of equal length; the last three may be empty.
+// Pieces of work in columns of equal length, of which those after `op` are empty where they say nothing.
 struct SliceColumns {
   std::vector<int64_t> start_ns, end_ns;  // of the run's clock
   std::vector<int32_t> op;                // index into the run's ops; -1: nameless
@@ -31,6 +31,23 @@ struct SliceColumns {
   std::vector<int32_t> range;             // index into the run's range texts; -1: outside all
 
   size_t size() const { return start_ns.size(); }
+  int32_t CommandOf(size_t slice) const { return Cell(command, slice); }
+  int32_t StepOf(size_t slice) const { return Cell(step, slice); }
+  int32_t RouteOf(size_t slice) const { return Cell(route, slice); }
+  int32_t RangeOf(size_t slice) const { return Cell(range, slice); }
+
+  // Of the slice that was added last, whose op is there. The column stays empty while nobody says anything.
+  void Say(std::vector<int32_t> SliceColumns::*column, int32_t value) {
+    std::vector<int32_t>& cells = this->*column;
+    if (value < 0 && cells.empty()) return;
+    if (cells.empty()) cells.assign(op.size() - 1, -1);
+    cells.push_back(value);
+  }
+
+ private:
+  static int32_t Cell(const std::vector<int32_t>& column, size_t slice) {
+    return column.empty() ? -1 : column[slice];
+  }
 };
 
 // Owns its tables. The slices are the owner's of the run, or `owned`; names are texts of the run, which must

@@ -1,10 +1,10 @@
 #include "core/runs/step_path.h"
 
 #include <algorithm>
-#include <array>
-#include <queue>
-#include <tuple>
 #include <unordered_map>
+
+#include "core/runs/path_cover.h"
+#include "core/runs/work_by_start.h"
 
 namespace lanescope {
 namespace {
@@ -14,42 +14,20 @@ using Segments = std::vector<PathSegment>;
 
 const WorkItem& At(const Items& items, int item) { return items[static_cast<size_t>(item)]; }
 
-// Which item of the first kind that has one runs, moment by moment.
 Segments Cover(const RunView::Step& step, const Items& items) {
-  struct LaterStart {
-    const Items* items;
-    bool operator()(int a, int b) const {
-      const int64_t x = At(*items, a).start_ns, y = At(*items, b).start_ns;
-      return x != y ? x > y : a > b;
+  Segments segments;
+  const auto add = [&](const int* item, bool waiting, int64_t start_ns, int64_t end_ns) {
+    const int number = item == nullptr ? -1 : *item;
+    if (!segments.empty() && segments.back().item == number && segments.back().waiting == waiting) {
+      segments.back().end_ns = end_ns;
+    } else {
+      segments.push_back({start_ns, end_ns, number, waiting});
     }
   };
-  using Running = std::priority_queue<int, std::vector<int>, LaterStart>;
-  std::array<Running, 3> running{Running(LaterStart{&items}), Running(LaterStart{&items}),
-                                 Running(LaterStart{&items})};
-  Segments segments;
-  int64_t now = step.start_ns;
-  size_t next = 0;
-  while (now < step.end_ns) {
-    for (; next < items.size() && items[next].start_ns <= now; ++next) {
-      running[static_cast<size_t>(items[next].kind)].push(static_cast<int>(next));
-    }
-    int item = -1;
-    for (Running& queue : running) {
-      while (!queue.empty() && At(items, queue.top()).end_ns <= now) queue.pop();
-      if (item < 0 && !queue.empty()) item = queue.top();
-    }
-    // Until what runs ends or something begins, which may come before it.
-    int64_t until = next < items.size() ? std::min(items[next].start_ns, step.end_ns) : step.end_ns;
-    if (item >= 0) until = std::min(until, At(items, item).end_ns);
-    const bool waiting = item < 0;
-    if (waiting) item = next < items.size() ? static_cast<int>(next) : -1;
-    if (!segments.empty() && segments.back().item == item && segments.back().waiting == waiting) {
-      segments.back().end_ns = until;
-    } else {
-      segments.push_back({now, until, item, waiting});
-    }
-    now = until;
-  }
+  PathCover<int> cover(step.start_ns, step.end_ns);
+  for (int i = 0; i < static_cast<int>(items.size()); ++i)
+    cover.Add(At(items, i).kind, At(items, i).start_ns, At(items, i).end_ns, i, add);
+  cover.Finish(add);
   return segments;
 }
 
@@ -87,7 +65,7 @@ class Holders {
  private:
   int CommandOf(int item) const {
     const WorkItem& work = At(items_, item);
-    return view_.lanes[static_cast<size_t>(work.lane)].slices->command[work.slice];
+    return view_.lanes[static_cast<size_t>(work.lane)].slices->CommandOf(work.slice);
   }
   int64_t End(int item) const { return At(items_, item).end_ns; }
   bool Later(int a, int b) const { return End(a) != End(b) ? End(a) > End(b) : CommandOf(a) < CommandOf(b); }
@@ -261,16 +239,15 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
     };
     for (size_t l = 0; l < view_.lanes.size(); ++l) {
       const SliceColumns& slices = *view_.lanes[l].slices;
-      const std::vector<int32_t>& steps = slices.step;
       int32_t known = 0;
       auto found = position.end();
       bool first = true;
-      for (size_t i = 0; i < steps.size(); ++i) {
+      for (size_t i = 0; i < slices.size(); ++i) {
         if (view_.whole) {
           if (chosen[0]) visit(size_t{0}, l, i);
           continue;
         }
-        if (first || steps[i] != known) found = position.find(known = steps[i]);
+        if (first || slices.StepOf(i) != known) found = position.find(known = slices.StepOf(i));
         first = false;
         const size_t own = found != position.end() ? found->second : view_.steps.size();
         if (own < view_.steps.size()) visit(own, l, i);
@@ -286,43 +263,25 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
 
 bool LeavesItsDevice(const RunView& view, const RunView::Lane& lane, uint32_t slice) {
   const SliceColumns& slices = *lane.slices;
-  if (const int32_t command = slices.command[slice]; command >= 0) {
+  if (const int32_t command = slices.CommandOf(slice); command >= 0) {
     const RunView::Command& copy = view.commands[static_cast<size_t>(command)];
     if (copy.src >= 0) return copy.src != copy.dst;
   }
-  if (slices.route.empty() || slices.route[slice] < 0) return true;
-  const RunView::Route& route = view.routes[static_cast<size_t>(slices.route[slice])];
+  const int32_t number = slices.RouteOf(slice);
+  if (number < 0) return true;
+  const RunView::Route& route = view.routes[static_cast<size_t>(number)];
   return route.src != route.dst;
 }
 
-// By start; of what began and ended together by what it is, so that the order does not depend on who recorded
-// the run.
 std::vector<WorkItem> StepPathFinder::ItemsOf(size_t step) const {
   Items items;
   items.reserve(NumItems(step));
-  for (const auto& [number, slice] : refs_[step]) {
-    const RunView::Lane& lane = view_.lanes[number];
-    const int32_t op = lane.slices->op[slice];
-    const bool communication = op >= 0 && view_.ops[static_cast<size_t>(op)].communication;
-    items.push_back({lane.copies     ? WorkKind::kCopy
-                     : communication ? WorkKind::kCommunication
-                                     : WorkKind::kLaunch,
-                     static_cast<int>(number), slice, lane.slices->start_ns[slice],
-                     lane.slices->end_ns[slice],
-                     !view_.whole && lane.slices->step[slice] != view_.steps[step].number});
+  for (const auto& [lane, slice] : refs_[step]) {
+    WorkItem& item = items.emplace_back(ItemOf(view_, lane, slice));
+    item.carried = !view_.whole && view_.lanes[lane].slices->StepOf(slice) != view_.steps[step].number;
   }
-  const auto identity = [this](const WorkItem& item) {
-    const RunView::Lane& lane = view_.lanes[static_cast<size_t>(item.lane)];
-    const int32_t op = lane.slices->op[item.slice];
-    return std::tuple(lane.slices->command[item.slice], item.kind,
-                      view_.devices[static_cast<size_t>(lane.device)].id,
-                      op < 0 ? std::string_view() : view_.ops[static_cast<size_t>(op)].name);
-  };
-  std::stable_sort(items.begin(), items.end(), [&](const WorkItem& a, const WorkItem& b) {
-    if (a.start_ns != b.start_ns) return a.start_ns < b.start_ns;
-    if (a.end_ns != b.end_ns) return a.end_ns < b.end_ns;
-    return identity(a) < identity(b);
-  });
+  std::stable_sort(items.begin(), items.end(),
+                   [this](const WorkItem& a, const WorkItem& b) { return ComesBefore(view_, a, b); });
   return items;
 }
 

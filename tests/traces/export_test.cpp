@@ -64,18 +64,21 @@ std::string Written(void (*write)(const TraceRun&, const ExportOutput&), const T
 // Law: in a row slices overlap only where one holds the other, and every slice stands in one row.
 TEST(TrackRows, SlicesOfARowNest) {
   // 0-10 holds 2-4 and 4-10; 5-12 crosses it; 10-12 comes after; the empty slice at 10 ends where others do.
-  const std::vector<RowSlice> slices = {{2, 4, 1},  {0, 10, 0},  {4, 10, 2},
-                                        {5, 12, 3}, {10, 12, 4}, {10, 10, 5}};
-  const std::vector<std::vector<int>> rows = NestInRows(slices);
-  EXPECT_EQ(rows, (std::vector<std::vector<int>>{{0, 1, 2, 4, 5}, {3}}));
+  const std::vector<int64_t> starts = {2, 0, 4, 5, 10, 10}, ends = {4, 10, 10, 12, 12, 10};
+  const std::vector<std::vector<int>> rows = NestInRows(starts, ends);
+  EXPECT_EQ(rows, (std::vector<std::vector<int>>{{1, 0, 2, 4, 5}, {3}}));
 }
 
 // Beyond the rows that nest the first free one is taken: as many rows as slices that overlap at once.
 TEST(TrackRows, ManyThatOverlapTakeARowEach) {
-  std::vector<RowSlice> slices;
-  for (int i = 0; i < 100; ++i) slices.push_back({i, 200 + i, i});
-  for (int i = 0; i < 100; ++i) slices.push_back({1000 + i, 2000 + i, 100 + i});
-  const std::vector<std::vector<int>> rows = NestInRows(slices);
+  std::vector<int64_t> starts, ends;
+  for (const int64_t begin : {0, 1000}) {
+    for (int64_t i = 0; i < 100; ++i) {
+      starts.push_back(begin + i);
+      ends.push_back(2 * begin + 200 + i);
+    }
+  }
+  const std::vector<std::vector<int>> rows = NestInRows(starts, ends);
   EXPECT_EQ(rows.size(), 100u);
   size_t placed = 0;
   for (const auto& row : rows) placed += row.size();

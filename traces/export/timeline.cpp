@@ -5,182 +5,66 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <unordered_map>
 
 #include "core/base/printable.h"
-#include "core/runs/run_view.h"
-#include "traces/export/track_names.h"
+#include "traces/export/timeline_slices.h"
 #include "traces/export/track_rows.h"
 #include "traces/export/work_order.h"
-#include "traces/read/activity_names.h"
 #include "traces/read/run_tables.h"
 
 namespace lanescope::traces {
 namespace {
 
-constexpr int64_t kAfterStreams = INT64_MAX;  // where a device's tracks of messages stand
-
-class TimelineBuilder {
+class TimelineBuilder : public TimelineSlices {
  public:
-  explicit TimelineBuilder(const TraceRun& run) : run_(run), names_(run) {
-    for (const std::string& text : run.texts) Text(Printable(text));
-    for (const TraceNode& node : run.nodes) nodes_.emplace(node.id, &node);
+  void Begin(const TraceRun& run) override {
+    TimelineSlices::Begin(run);
+    AddSteps();
+    AddRanges();
   }
 
-  Timeline Build() {
-    AddSteps();
-    AddHosts();
-    AddLaunches();
-    AddCopies();
-    AddMemsets();
+  Timeline Finish() {
     AddAnnotations();
     AddTracks();
     AddMemory();
     AddDependencies();
     timeline_.arrows.insert(timeline_.arrows.end(), messages_.begin(), messages_.end());
     MoveToZero();
+    for (const std::string& text : run().texts) timeline_.texts.push_back(Printable(text));
+    timeline_.texts.insert(timeline_.texts.end(), own_texts().begin(), own_texts().end());
     return std::move(timeline_);
   }
 
  private:
-  int Text(std::string text) {
-    timeline_.texts.push_back(std::move(text));
-    return static_cast<int>(timeline_.texts.size()) - 1;
-  }
-  // A text that repeats.
-  int Shared(const std::string& text) {
-    const auto [entry, is_new] = shared_.try_emplace(text, 0);
-    if (is_new) entry->second = Text(Printable(text));
-    return entry->second;
-  }
-  int NameOr(int text, const char* none) { return text >= 0 ? text : Shared(none); }
-
-  int Add(const TrackKey& key, const Timeline::Slice& slice) {
+  int Keep(const TrackKey& key, const Timeline::Slice& slice) override {
     const int number = static_cast<int>(timeline_.slices.size());
     timeline_.slices.push_back(slice);
-    rows_[{names_.PlaceOf(key), key}].push_back({slice.start_ns, slice.end_ns, number});
+    int& name = timeline_.slices.back().name;
+    if (name >= kOwnTexts) name += static_cast<int>(run().texts.size()) - kOwnTexts;
+    Row& row = rows_[{names().PlaceOf(key), key}];
+    row.start_ns.push_back(slice.start_ns);
+    row.end_ns.push_back(slice.end_ns);
+    row.slices.push_back(number);
     return number;
   }
-
-  void AddSteps() {
-    for (const TraceStep& step : run_.steps) {
-      Timeline::Slice slice{SliceKind::kStep, step.start_ns, step.end_ns};
-      slice.name = Text(fmt::format("step {}{}", step.step, step.counts ? "" : " (disturbed)"));
-      slice.step = step.step;
-      Add({TrackKey::Group::kSteps, 0, 0}, slice);
-    }
+  void KeepCall(int slice) override { calls_.push_back(slice); }
+  void KeepCause(int slice, const Cause& cause) override {
+    if (cause.api >= 0) timeline_.arrows.push_back({calls_[static_cast<size_t>(cause.api)], slice});
+    if (cause.command >= 0 && cause.step >= 0)
+      works_.push_back({cause.step, cause.schedule, cause.command, slice});
   }
-
-  void AddHosts() {
-    for (const TraceRange& range : run_.ranges) {
-      Timeline::Slice slice{SliceKind::kRange, range.start_ns, range.end_ns};
-      slice.name = NameOr(range.text, "no text");
-      if (range.details >= 0) slice.signature = run_.operators[static_cast<size_t>(range.details)].shapes;
-      Add({TrackKey::Group::kHost, GlobalPidOf(range.global_tid), range.process_wide ? -1 : range.global_tid},
-          slice);
-    }
-    for (const TraceApiCall& call : run_.api_calls) {
-      Timeline::Slice slice{SliceKind::kApiCall, call.start_ns, call.end_ns};
-      slice.name = NameOr(call.name, "no name");
-      slice.step = call.step;
-      slice.range = RangeText(call.range);
-      calls_.push_back(Add({TrackKey::Group::kHost, GlobalPidOf(call.global_tid), call.global_tid}, slice));
-    }
-  }
-
-  // The number of its slice.
-  template <typename Activity>
-  int AddActivity(const Activity& activity, Timeline::Slice slice) {
-    slice.start_ns = activity.start_ns;
-    slice.end_ns = activity.end_ns;
-    slice.step = activity.step;
-    slice.signature = activity.signature;
-    slice.range = RangeText(activity.range);
-    const int number = Add({TrackKey::Group::kDevice, activity.device, activity.stream}, slice);
-    if (activity.api >= 0) timeline_.arrows.push_back({calls_[static_cast<size_t>(activity.api)], number});
-    if (activity.command >= 0 && activity.step >= 0)
-      works_.push_back({activity.step, activity.schedule, activity.command, number});
-    return number;
-  }
-
-  void AddLaunches() {
-    auto moved = run_.collectives.begin();
-    for (size_t i = 0; i < run_.launches.size(); ++i) {
-      const TraceLaunch& launch = run_.launches[i];
-      Timeline::Slice slice;
-      while (moved != run_.collectives.end() && static_cast<size_t>(moved->launch) < i) ++moved;
-      if (moved != run_.collectives.end() && static_cast<size_t>(moved->launch) == i && moved->bytes > 0)
-        slice.bytes = moved->bytes;
-      slice.name = NameOr(launch.name, "no name");
-      const bool communication = IsCommunication(timeline_.texts[static_cast<size_t>(slice.name)]) ||
-                                 IsCommunication(run_.Text(launch.op));
-      if (communication) slice.kind = SliceKind::kCommunication;
-      if (launch.op != launch.name) slice.op = launch.op;
-      names_.Note(launch.device, launch.stream, communication);
-      AddActivity(launch, slice);
-    }
-  }
-
-  void AddCopies() {
-    for (const TraceCopy& copy : run_.copies) {
-      names_.Note(copy.device, copy.stream, false);
-      Timeline::Slice slice{SliceKind::kCopy};
-      const auto node = nodes_.find(copy.node);
-      slice.name = Shared(fmt::format("{} {} -> {}",
-                                      node == nodes_.end() ? NvprofCopyName(copy.kind) : node->second->name,
-                                      run_.DeviceLabel(copy.src), run_.DeviceLabel(copy.dst)));
-      if (copy.bytes > 0 || !run_.commands.empty()) slice.bytes = copy.bytes;
-      slice.copy_class = copy.copy_class;
-      AddOtherEnd(copy, AddActivity(copy, slice));
-    }
-  }
-
-  int TaskOf(int device) const { return names_.TaskOf({TrackKey::Group::kDevice, device}); }
-
-  // Of a copy between tasks, in that task of the two whose device does not carry it out.
-  void AddOtherEnd(const TraceCopy& copy, int number) {
-    const int from = TaskOf(copy.src), to = TaskOf(copy.dst);
-    if (from == to || from < 0 || to < 0) return;
-    const bool sent = TaskOf(copy.device) == to;
-    Timeline::Slice slice = timeline_.slices[static_cast<size_t>(number)];
-    slice.kind = SliceKind::kMessage;
-    const int other = Add({TrackKey::Group::kDevice, sent ? copy.src : copy.dst, kAfterStreams,
-                           sent ? TrackKey::Of::kSent : TrackKey::Of::kReceived},
-                          slice);
-    messages_.push_back(sent ? Timeline::Arrow{other, number} : Timeline::Arrow{number, other});
-  }
-
-  void AddMemsets() {
-    for (const TraceMemset& memset : run_.memsets) {
-      names_.Note(memset.device, memset.stream, false);
-      Timeline::Slice slice{SliceKind::kMemset};
-      slice.name = Shared(std::string(kMemsetName));
-      slice.bytes = memset.bytes;
-      AddActivity(memset, slice);
-    }
-  }
-
-  void AddAnnotations() {
-    for (const TraceDeviceRange& range : run_.device_ranges) {
-      Timeline::Slice slice{SliceKind::kRange, range.start_ns, range.end_ns};
-      slice.name = NameOr(range.text, "no text");
-      slice.counted = range.counted;
-      Add({TrackKey::Group::kDevice, range.device, range.stream, TrackKey::Of::kAnnotations}, slice);
-    }
-  }
-
-  int RangeText(int range) const { return range < 0 ? -1 : run_.ranges[static_cast<size_t>(range)].text; }
+  void KeepMessage(int from, int to) override { messages_.push_back({from, to}); }
 
   int ProcessOf(const TrackKey& key) {
-    const int task = names_.TaskOf(key);
+    const int task = names().TaskOf(key);
     const auto [entry, is_new] = processes_.try_emplace({key.group, task, task >= 0 ? 0 : key.process},
                                                         static_cast<int>(timeline_.processes.size()));
     if (!is_new) return entry->second;
     Timeline::Process& process = timeline_.processes.emplace_back();
-    process.name = Printable(names_.ProcessName(key));
+    process.name = Printable(names().ProcessName(key));
     process.of_profiler = key.group == TrackKey::Group::kHost && IsNoProcess(key.process);
     process.task = task;
-    if (task >= 0) process.clock = ClockText(run_.tasks[static_cast<size_t>(task)]);
+    if (task >= 0) process.clock = ClockText(run().tasks[static_cast<size_t>(task)]);
     return entry->second;
   }
 
@@ -193,11 +77,14 @@ class TimelineBuilder {
     for (auto& [place, slices] : rows_) {
       const TrackKey& key = place.second;
       const int process = ProcessOf(key);
-      const std::string name = Printable(names_.TrackName(key));
+      const std::string name = Printable(names().TrackName(key));
       int row = 0;
-      for (std::vector<int>& of_row : NestInRows(std::move(slices))) {
+      for (std::vector<int>& of_row : NestInRows(slices.start_ns, slices.end_ns)) {
         const int track = static_cast<int>(timeline_.tracks.size());
-        for (const int slice : of_row) timeline_.slices[static_cast<size_t>(slice)].track = track;
+        for (int& slice : of_row) {
+          slice = slices.slices[static_cast<size_t>(slice)];
+          timeline_.slices[static_cast<size_t>(slice)].track = track;
+        }
         timeline_.tracks.push_back({process, ++row == 1 ? name : fmt::format("{} [{}]", name, row),
                                     std::move(of_row), DeviceOf(key),
                                     key.group == TrackKey::Group::kHost ? key.track & 0xffffff : key.track});
@@ -207,21 +94,21 @@ class TimelineBuilder {
 
   void AddMemory() {
     std::map<int, std::vector<std::pair<int64_t, int64_t>>> points;
-    for (const TraceMemoryPoint& point : run_.memory)
+    for (const TraceMemoryPoint& point : run().memory)
       points[point.device].emplace_back(point.time_ns, point.bytes);
     for (auto& [device, of_device] : points) {
       std::stable_sort(of_device.begin(), of_device.end(),
                        [](const auto& a, const auto& b) { return a.first < b.first; });
       const TrackKey key{TrackKey::Group::kDevice, device};
       timeline_.counters.push_back(
-          {ProcessOf(key), names_.DevicePrefix(key) + "memory (bytes)", std::move(of_device)});
+          {ProcessOf(key), names().DevicePrefix(key) + "memory (bytes)", std::move(of_device)});
     }
   }
 
   // A run without API calls says by its schedule what waited for what.
   void AddDependencies() {
     if (!timeline_.arrows.empty() || works_.empty()) return;
-    RunTables tables = TablesOf(run_);
+    RunTables tables = TablesOf(run());
     const RunNumbers numbers = tables.numbers;
     const Rows<> before = WorkBefore(std::move(tables));
     std::map<std::pair<int, int>, int> ran;  // by step and command
@@ -263,12 +150,13 @@ class TimelineBuilder {
     int step = 0, schedule = 0, command = 0, slice = 0;
   };
 
-  const TraceRun& run_;
-  TrackNames names_;
+  struct Row {
+    std::vector<int64_t> start_ns, end_ns;
+    std::vector<int> slices;
+  };
+
   Timeline timeline_;
-  std::unordered_map<std::string, int> shared_;
-  std::unordered_map<int, const TraceNode*> nodes_;
-  std::map<std::pair<int64_t, TrackKey>, std::vector<RowSlice>> rows_;  // by TrackNames::PlaceOf
+  std::map<std::pair<int64_t, TrackKey>, Row> rows_;                    // by TrackNames::PlaceOf
   std::map<std::tuple<TrackKey::Group, int, int64_t>, int> processes_;  // by task, or by itself
   std::vector<int> calls_;                                              // slice by API call
   std::vector<Work> works_;
@@ -299,6 +187,10 @@ std::string_view SliceKindName(SliceKind kind) {
   return "";
 }
 
-Timeline MakeTimeline(const TraceRun& run) { return TimelineBuilder(run).Build(); }
+Timeline MakeTimeline(const TraceRun& run) {
+  TimelineBuilder builder;
+  Replay(run, &builder);
+  return builder.Finish();
+}
 
 }  // namespace lanescope::traces

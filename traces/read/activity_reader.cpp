@@ -6,6 +6,8 @@
 #include "traces/read/activity_cursor.h"
 #include "traces/read/activity_names.h"
 #include "traces/read/launch_links.h"
+#include "traces/read/nvtx_reader.h"
+#include "traces/read/step_ranges.h"
 #include "traces/store/import_tables.h"
 #include "traces/store/string_table.h"
 #include "traces/store/table_reader.h"
@@ -23,11 +25,15 @@ int FindCommand(const TraceRun& run, int schedule, int command) {
   return static_cast<int>(found - run.commands.begin());
 }
 
-// Adds what it is given to a run.
+// Says of what it is given which call, command and step it is of, and hands it on.
 class RunActivities : public ActivityVisitor {
  public:
-  RunActivities(Database& database, TextNumbers* texts, TraceRun* run)
-      : calls_(run->api_calls), texts_(*texts), run_(*run) {
+  RunActivities(Database& database, TextNumbers* texts, TraceRun* run, RunSink* sink)
+      : calls_(run->api_calls), texts_(*texts), run_(*run), sink_(*sink) {
+    if (run->steps.empty() && !run->ranges.empty()) steps_.emplace(*run);
+    if (steps_ && steps_->empty()) steps_.reset();
+    for (size_t i = 0; steps_ && i < run->api_calls.size(); ++i)
+      run->api_calls[i].step = steps_->OfCall(static_cast<int>(i));
     using tables::kCollective;
     ReadRows(database, kCollective,
              {kCollective.global_pid, kCollective.correlation, kCollective.kind, kCollective.bytes,
@@ -51,11 +57,7 @@ class RunActivities : public ActivityVisitor {
     launch.op = TextOf(names.brief);
     const auto moved =
         collectives_.empty() ? collectives_.end() : collectives_.find({row.global_pid, row.correlation});
-    if (moved != collectives_.end()) {
-      run_.collectives.push_back(moved->second);
-      run_.collectives.back().launch = static_cast<int>(run_.launches.size());
-    }
-    run_.launches.push_back(launch);
+    sink_.Launch(launch, moved == collectives_.end() ? nullptr : &moved->second);
   }
   void Copy(Stretch, const ActivityRow& row, const CopiedBytes& copied) override {
     TraceCopy copy;
@@ -66,16 +68,25 @@ class RunActivities : public ActivityVisitor {
     copy.dst = copied.route.dst;
     copy.copy_class = copied.route.copy_class;
     copy.kind = static_cast<int>(std::clamp<int64_t>(copied.kind, -1, INT32_MAX));
-    run_.copies.push_back(copy);
+    sink_.Copy(copy);
   }
   void Memset(Stretch, const ActivityRow& row, int64_t bytes) override {
     TraceMemset memset;
     Fill(row, &memset);
     Attach(row.origin, &memset);
     memset.bytes = bytes;
-    run_.memsets.push_back(memset);
+    sink_.Memset(memset);
   }
   void Invalid(Stretch, int) override { ++run_.invalid_rows; }
+
+  void Call(const TraceApiCall& call) {
+    last_ns_ = std::max(last_ns_, call.end_ns);
+    sink_.Call(call);
+  }
+  int64_t Finish() {
+    if (steps_) run_.steps = windows_.Steps();
+    return last_ns_;
+  }
 
  private:
   template <typename Activity>
@@ -88,6 +99,10 @@ class RunActivities : public ActivityVisitor {
     activity->step = row.origin.step;
     activity->api = calls_.Find(row.global_pid, row.correlation, row.start_ns);
     if (activity->api >= 0) activity->range = run_.api_calls[static_cast<size_t>(activity->api)].range;
+    last_ns_ = std::max(last_ns_, row.end_ns);
+    if (!steps_) return;
+    activity->step = steps_->OfLaunch(activity->api, row.global_pid, row.start_ns);
+    windows_.Add(activity->step, row.start_ns, row.end_ns);
   }
   template <typename Activity>
   void Attach(const Origin& origin, Activity* activity) {
@@ -103,12 +118,16 @@ class RunActivities : public ActivityVisitor {
   const ApiCallIndex calls_;
   TextNumbers& texts_;
   TraceRun& run_;
+  RunSink& sink_;
   std::map<std::pair<int64_t, int64_t>, TraceCollective> collectives_;  // by process and correlation id
+  std::optional<RangeSteps> steps_;                                     // where ranges make them
+  StepWindows windows_;
+  int64_t last_ns_ = INT64_MIN;  // of calls and activities
 };
 
 }  // namespace
 
-TextNumbers::TextNumbers(Database& database) {
+TextNumbers::TextNumbers(Database& database, std::vector<std::string>* texts) : texts_(*texts) {
   for (auto& [id, text] : ReadTexts(database)) entries_[id].text = std::move(text);
 }
 
@@ -129,7 +148,8 @@ int TextNumbers::Add(std::string_view text) {
   return entry->second;
 }
 
-void ReadActivities(Database& database, bool ours, TextNumbers& texts, TraceRun* run) {
+int64_t ReadActivities(Database& database, bool ours, bool calls_kept, TextNumbers& texts, TraceRun* run,
+                       RunSink* sink) {
   ParallelReader reader(database, 1);
   const std::vector<WantedRun> runs{{run->info.id, HostNumbers(run->devices)}};
   const RunFilter filter(runs, !ours);
@@ -140,11 +160,32 @@ void ReadActivities(Database& database, bool ours, TextNumbers& texts, TraceRun*
                 [run](int, int schedule, int command) { return FindCommand(*run, schedule, command); }, {});
   }
   ActivityCursor cursor(&reader, runs, filter, ours, origins, {});
-  RunActivities activities(database, &texts, run);
+  RunActivities activities(database, &texts, run, sink);
+  sink->Begin(*run);
+  const auto call = [&](const TraceApiCall& each) { activities.Call(each); };
+  if (calls_kept) {
+    for (const TraceApiCall& each : run->api_calls) call(each);
+  } else {
+    ReadApiCalls(database, filter, texts, &run->invalid_rows, call);
+  }
   cursor.ReadKernels(&activities);
   cursor.ReadGraphs(&activities);
   cursor.ReadCopies(&activities);
   cursor.ReadMemsets(&activities);
+  return activities.Finish();
+}
+
+void Replay(const TraceRun& run, RunSink* sink) {
+  sink->Begin(run);
+  for (const TraceApiCall& call : run.api_calls) sink->Call(call);
+  auto moved = run.collectives.begin();
+  for (size_t i = 0; i < run.launches.size(); ++i) {
+    while (moved != run.collectives.end() && static_cast<size_t>(moved->launch) < i) ++moved;
+    const bool has = moved != run.collectives.end() && static_cast<size_t>(moved->launch) == i;
+    sink->Launch(run.launches[i], has ? &*moved : nullptr);
+  }
+  for (const TraceCopy& copy : run.copies) sink->Copy(copy);
+  for (const TraceMemset& memset : run.memsets) sink->Memset(memset);
 }
 
 }  // namespace lanescope::traces

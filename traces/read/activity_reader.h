@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "traces/read/run_sink.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/sqlite.h"
 
@@ -16,12 +17,12 @@ namespace lanescope::traces {
 // Texts of StringIds, numbered anew from 0 as they are met.
 class TextNumbers {
  public:
-  explicit TextNumbers(Database& database);
+  // `texts`: where those that were met go.
+  TextNumbers(Database& database, std::vector<std::string>* texts);
   // -1 for none and for an id that the file does not have.
   int Number(std::optional<int64_t> id);
   // Of a text that is not in StringIds; equal texts have one number.
   int Add(std::string_view text);
-  std::vector<std::string> TakeTexts() { return std::move(texts_); }
 
  private:
   struct Entry {
@@ -30,11 +31,14 @@ class TextNumbers {
   };
   std::unordered_map<int64_t, Entry> entries_;
   std::unordered_map<std::string, int> added_;
-  std::vector<std::string> texts_;
+  std::vector<std::string>& texts_;
 };
 
-// Fills launches, copies, memsets and invalid_rows of `run`, whose devices, nodes, commands and API calls are
-// there already. `ours`: else every activity belongs to the run.
-void ReadActivities(Database& database, bool ours, TextNumbers& texts, TraceRun* run);
+// Gives the sink the activities of `run`, whose devices, nodes, commands and ranges are there already, and
+// counts its invalid rows; before them its API calls, which it holds where `calls_kept` says so. Of a run
+// without steps whose ranges look like some, sets those of the API calls and then the run's. `ours`: else
+// every activity belongs to the run. When the last call or activity ended; INT64_MIN: there is none.
+int64_t ReadActivities(Database& database, bool ours, bool calls_kept, TextNumbers& texts, TraceRun* run,
+                       RunSink* sink);
 
 }  // namespace lanescope::traces

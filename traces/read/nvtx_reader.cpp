@@ -65,26 +65,6 @@ void ReadRanges(Database& database, const RunFilter& filter, TextNumbers& texts,
   });
 }
 
-void ReadApiCalls(Database& database, const RunFilter& filter, TextNumbers& texts, TraceRun* run) {
-  constexpr const auto& from = tables::kApiCall;
-  ReadRows(database, from, {from.start, from.end, from.global_tid, from.correlation, from.name},
-           [&](const auto& row) {
-             TraceApiCall call;
-             call.global_tid = row[from.global_tid].value_or(0);
-             if (filter.Of(call.global_tid) < 0) return;
-             const std::optional<int64_t> start = row[from.start], end = row[from.end];
-             if (!start || !end || *end < *start) {
-               ++run->invalid_rows;
-               return;
-             }
-             call.start_ns = *start;
-             call.end_ns = *end;
-             call.correlation = row[from.correlation].value_or(-1);
-             call.name = texts.Number(row[from.name]);
-             run->api_calls.push_back(call);
-           });
-}
-
 void ReadThreads(Database& database, const RunFilter& filter, TextNumbers& texts, TraceRun* run) {
   constexpr const auto& from = tables::kThreadNames;
   ReadRows(database, from, {from.global_tid, from.name}, [&](const auto& row) {
@@ -146,13 +126,40 @@ void ReadStreams(Database& database, TextNumbers& texts, TraceRun* run) {
 
 }  // namespace
 
-void ReadHostActivities(Database& database, const RunFilter& filter, TextNumbers& texts, TraceRun* run) {
+void ReadApiCalls(Database& database, const RunFilter& filter, TextNumbers& texts, int64_t* invalid_rows,
+                  const std::function<void(const TraceApiCall&)>& visit) {
+  constexpr const auto& from = tables::kApiCall;
+  ReadRows(database, from, {from.start, from.end, from.global_tid, from.correlation, from.name},
+           [&](const auto& row) {
+             TraceApiCall call;
+             call.global_tid = row[from.global_tid].value_or(0);
+             if (filter.Of(call.global_tid) < 0) return;
+             const std::optional<int64_t> start = row[from.start], end = row[from.end];
+             if (!start || !end || *end < *start) {
+               ++*invalid_rows;
+               return;
+             }
+             call.start_ns = *start;
+             call.end_ns = *end;
+             call.correlation = row[from.correlation].value_or(-1);
+             call.name = texts.Number(row[from.name]);
+             visit(call);
+           });
+}
+
+bool ReadHostActivities(Database& database, const RunFilter& filter, KeepCalls keep, TextNumbers& texts,
+                        TraceRun* run) {
   ReadRanges(database, filter, texts, run);
-  ReadApiCalls(database, filter, texts, run);
+  const bool kept = keep == KeepCalls::kAlways || !run->ranges.empty();
+  if (kept) {
+    ReadApiCalls(database, filter, texts, &run->invalid_rows,
+                 [run](const TraceApiCall& call) { run->api_calls.push_back(call); });
+  }
   ReadThreads(database, filter, texts, run);
   ReadProcesses(database, filter, texts, run);
   ReadStreams(database, texts, run);
   ReadNvlinks(database, run);
+  return kept;
 }
 
 void CloseRanges(int64_t end_ns, TraceRun* run) {

@@ -48,7 +48,10 @@ class TableFiller {
     if (text < 0) return -1;
     std::vector<std::string_view>& signatures = tables_.view.signatures;
     const auto [entry, is_new] = signatures_.try_emplace(text, static_cast<int>(signatures.size()));
-    if (is_new) signatures.push_back(run_.Text(text));
+    if (is_new) {
+      signatures.push_back(run_.Text(text));
+      tables_.signature_texts.push_back(text);
+    }
     return entry->second;
   }
 

@@ -26,6 +26,7 @@ struct RunNumbers {
 struct RunTables {
   RunView view;  // devices, ops of nodes, signatures, queues, commands and recorded steps; no slices
   RunNumbers numbers;
+  std::vector<int> signature_texts;               // by signature: number of its text in the run
   std::vector<std::pair<int, int>> dependencies;  // by index into commands
 };
 

@@ -123,24 +123,4 @@ void CheckStep(const TraceRun& run, int number) {
         run.steps.front().step, run.steps.back().step);
 }
 
-void FindSteps(TraceRun* run) {
-  if (!run->steps.empty() || run->ranges.empty()) return;
-  const RangeSteps steps(*run);
-  if (steps.empty()) return;
-  for (size_t i = 0; i < run->api_calls.size(); ++i) {
-    run->api_calls[i].step = steps.OfCall(static_cast<int>(i));
-  }
-  StepWindows windows;
-  const auto assign = [&](auto& activities) {
-    for (auto& activity : activities) {
-      activity.step = steps.OfLaunch(activity.api, activity.global_pid, activity.start_ns);
-      windows.Add(activity.step, activity.start_ns, activity.end_ns);
-    }
-  };
-  assign(run->launches);
-  assign(run->copies);
-  assign(run->memsets);
-  run->steps = windows.Steps();
-}
-
 }  // namespace lanescope::traces

@@ -68,10 +68,6 @@ class StepWindows {
   std::vector<int64_t> outside_;         // starts of what belongs to no step
 };
 
-// Sets the step of every activity and API call and fills `run->steps`. Does nothing where no range looks like
-// a step.
-void FindSteps(TraceRun* run);
-
 // Throws NotFound where the run does not have the step, FailedPrecondition where it has none at all.
 void CheckStep(const TraceRun& run, int number);
 

@@ -10,8 +10,8 @@
 #include "traces/read/nvtx_reader.h"
 #include "traces/read/queue_reader.h"
 #include "traces/read/ranks.h"
+#include "traces/read/run_sink.h"
 #include "traces/read/run_tasks.h"
-#include "traces/read/step_ranges.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/saturating.h"
 #include "traces/store/schema.h"
@@ -156,18 +156,37 @@ int64_t ReadDropped(Database& database, int run) {
   return dropped;
 }
 
-// When the last activity, call or range of the run ended.
+// When the last call or range that the run holds ended.
 int64_t LastTimeOf(const TraceRun& run) {
   int64_t last = INT64_MIN;
-  for (const TraceLaunch& launch : run.launches) last = std::max(last, launch.end_ns);
-  for (const TraceCopy& copy : run.copies) last = std::max(last, copy.end_ns);
-  for (const TraceMemset& memset : run.memsets) last = std::max(last, memset.end_ns);
   for (const TraceApiCall& call : run.api_calls) last = std::max(last, call.end_ns);
   for (const TraceRange& range : run.ranges) {
     if (!range.open) last = std::max(last, range.end_ns);
   }
   return last;
 }
+
+// Makes the run whole.
+class KeepActivities : public RunSink {
+ public:
+  explicit KeepActivities(TraceRun* run) : run_(*run) {}
+
+  bool keeps_calls() const override { return true; }
+  void Begin(const TraceRun&) override {}
+  void Call(const TraceApiCall&) override {}  // they are kept
+  void Launch(const TraceLaunch& launch, const TraceCollective* moved) override {
+    if (moved != nullptr) {
+      run_.collectives.push_back(*moved);
+      run_.collectives.back().launch = static_cast<int>(run_.launches.size());
+    }
+    run_.launches.push_back(launch);
+  }
+  void Copy(const TraceCopy& copy) override { run_.copies.push_back(copy); }
+  void Memset(const TraceMemset& memset) override { run_.memsets.push_back(memset); }
+
+ private:
+  TraceRun& run_;
+};
 
 }  // namespace
 
@@ -332,36 +351,47 @@ InputRecord TraceReader::Input(int run) {
   return impl_->ours ? ReadInput(impl_->database, run, &invalid_rows) : InputRecord();
 }
 
-TraceRun TraceReader::ReadRun(int run) { return Read(run, true); }
-
-TraceRun TraceReader::ReadOutline(int run) { return Read(run, false); }
-
-TraceRun TraceReader::Read(int run, bool with_activities) {
+TraceRun TraceReader::ReadRun(int run) {
   TraceRun out;
-  const Snapshot snapshot(impl_->database);
-  out.info = RunInfoOf(run);
-  const bool described = !impl_->ours && !with_activities;
-  out.devices = described ? ReadForeignDevices(impl_->database, false) : Devices(run);
-  Database& database = impl_->database;
-  TextNumbers texts(database);
-  if (impl_->ours) {
-    out.tasks = ReadTasks(database, run, out.devices);
-    ReadNodes(database, run, &out);
-    ReadCommands(database, run, texts, &out);
-    ReadSteps(database, run, &out);
-    ReadMemory(database, run, &out);
-    out.input = ReadInput(database, run, &out.invalid_rows);
-    out.dropped = ReadDropped(database, run);
-  } else if (database.HasTable(tables::kMemory.sql_name())) {
-    ReadMemory(database, run, &out);  // of an import
-  }
-  ReadHostActivities(database, RunFilter({{run}}, !impl_->ours), texts, &out);
-  LinkApiCallsToRanges(&out);
-  if (with_activities) ReadActivities(database, impl_->ours, texts, &out);
-  CloseRanges(LastTimeOf(out), &out);
-  out.texts = texts.TakeTexts();
-  if (with_activities) FindSteps(&out);
+  KeepActivities keep(&out);
+  Read(run, &keep, &out);
   return out;
+}
+
+void TraceReader::StreamRun(int run, RunSink* sink, TraceRun* out) { Read(run, sink, out); }
+
+TraceRun TraceReader::ReadOutline(int run) {
+  TraceRun out;
+  Read(run, nullptr, &out);
+  return out;
+}
+
+void TraceReader::Read(int run, RunSink* sink, TraceRun* out) {
+  const Snapshot snapshot(impl_->database);
+  out->info = RunInfoOf(run);
+  const bool described = !impl_->ours && sink == nullptr;
+  out->devices = described ? ReadForeignDevices(impl_->database, false) : Devices(run);
+  Database& database = impl_->database;
+  TextNumbers texts(database, &out->texts);
+  if (impl_->ours) {
+    out->tasks = ReadTasks(database, run, out->devices);
+    ReadNodes(database, run, out);
+    ReadCommands(database, run, texts, out);
+    ReadSteps(database, run, out);
+    ReadMemory(database, run, out);
+    out->input = ReadInput(database, run, &out->invalid_rows);
+    out->dropped = ReadDropped(database, run);
+  } else if (database.HasTable(tables::kMemory.sql_name())) {
+    ReadMemory(database, run, out);  // of an import
+  }
+  const bool keeps_calls = sink == nullptr || sink->keeps_calls();
+  const bool calls_kept =
+      ReadHostActivities(database, RunFilter({{run}}, !impl_->ours),
+                         keeps_calls ? KeepCalls::kAlways : KeepCalls::kForRanges, texts, out);
+  LinkApiCallsToRanges(out);
+  const int64_t last =
+      sink == nullptr ? INT64_MIN : ReadActivities(database, impl_->ours, calls_kept, texts, out, sink);
+  CloseRanges(std::max(last, LastTimeOf(*out)), out);
 }
 
 }  // namespace lanescope::traces

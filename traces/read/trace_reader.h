@@ -14,6 +14,7 @@
 namespace lanescope::traces {
 
 class Database;
+class RunSink;
 
 // Stands for the host where a trace gives it no device number.
 inline constexpr int kHostDevice = -1;
@@ -305,6 +306,9 @@ class TraceReader {
   // What filled its queues, and what waited; empty of other tools' traces.
   InputRecord Input(int run);
   TraceRun ReadRun(int run);
+  // The same into `out`, but launches, copies and memory sets are given to `sink` (run_sink.h) and not kept,
+  // nor are API calls that nobody needs. Throws what the sink throws.
+  void StreamRun(int run, RunSink* sink, TraceRun* out);
   // The same without launches, copies, memory sets and the devices of another tool's trace that only these
   // name: ActivityCursor reads them on several threads.
   TraceRun ReadOutline(int run);
@@ -313,7 +317,7 @@ class TraceReader {
 
  private:
   class Impl;
-  TraceRun Read(int run, bool with_activities);
+  void Read(int run, RunSink* sink, TraceRun* out);
   std::unique_ptr<Impl> impl_;
 };
 

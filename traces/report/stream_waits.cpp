@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "traces/store/saturating.h"
 
@@ -14,25 +15,45 @@ constexpr int64_t kTimeDigitNs = 2'000;   // times of some traces are whole micr
 // When operations of a device ended.
 class Ends {
  public:
-  explicit Ends(const std::vector<WaitingOperation>& operations) {
-    for (const WaitingOperation& operation : operations) ends_.emplace_back(operation.end_ns, &operation);
-    std::ranges::sort(ends_, {}, [](const auto& end) { return end.first; });
+  explicit Ends(const std::vector<WaitingOperation>& operations)
+      : operations_(operations), by_end_(operations.size()) {
+    std::iota(by_end_.begin(), by_end_.end(), 0u);
+    std::ranges::stable_sort(by_end_, {}, [this](uint32_t number) { return operations_[number].end_ns; });
   }
   // What on another stream ended last before the operation began, after its own stream had been idle since
   // `idle_ns`, and so shortly that it is what the operation waited for; null: nothing.
   const WaitingOperation* Before(const WaitingOperation& operation, int64_t idle_ns) const {
-    auto end = std::ranges::upper_bound(ends_, operation.start_ns + kTimeDigitNs, {},
-                                        [](const auto& entry) { return entry.first; });
+    auto end = std::ranges::upper_bound(by_end_, operation.start_ns + kTimeDigitNs, {},
+                                        [this](uint32_t number) { return operations_[number].end_ns; });
     const int64_t earliest = std::max(idle_ns, operation.start_ns - kHandOverNs);
-    while (end != ends_.begin() && (end - 1)->first > earliest) {
+    while (end != by_end_.begin() && operations_[*(end - 1)].end_ns > earliest) {
       --end;
-      if (end->second->stream != operation.stream) return end->second;
+      if (operations_[*end].stream != operation.stream) return &operations_[*end];
     }
     return nullptr;
   }
 
  private:
-  std::vector<std::pair<int64_t, const WaitingOperation*>> ends_;
+  const std::vector<WaitingOperation>& operations_;
+  std::vector<uint32_t> by_end_;
+};
+
+// Of one stream, what was launched and had not begun.
+struct Launched {
+  std::vector<int64_t> called_ns, began_ns;
+
+  // What begins when another is called had waited no longer.
+  int64_t MaxQueue() {
+    std::ranges::sort(called_ns);
+    std::ranges::sort(began_ns);
+    int64_t length = 0, most = 0;
+    auto began = began_ns.begin();
+    for (const int64_t called : called_ns) {
+      for (; began != began_ns.end() && *began <= called; ++began) --length;
+      most = std::max(most, ++length);
+    }
+    return most;
+  }
 };
 
 }  // namespace
@@ -42,7 +63,7 @@ void FindStreamWaits(const TraceRun& run, int device, const std::vector<WaitingO
   const Ends ends(operations);
   std::map<int, StreamWaits> streams;
   std::map<int, int64_t> busy_until;
-  std::map<int, std::vector<std::pair<int64_t, int>>> changes;  // of the queue
+  std::map<int, Launched> launched;
   std::map<int, double> delays;
   for (const WaitingOperation& operation : operations) {
     StreamWaits& stream = streams[operation.stream];
@@ -65,8 +86,8 @@ void FindStreamWaits(const TraceRun& run, int device, const std::vector<WaitingO
     ++stream.launched;
     delays[operation.stream] += static_cast<double>(delay);
     stream.max_delay_ns = std::max(stream.max_delay_ns, delay);
-    changes[operation.stream].emplace_back(call->start_ns, 1);
-    changes[operation.stream].emplace_back(operation.start_ns, -1);
+    launched[operation.stream].called_ns.push_back(call->start_ns);
+    launched[operation.stream].began_ns.push_back(operation.start_ns);
   }
   for (auto& [number, stream] : streams) {
     stream.device = device;
@@ -78,12 +99,7 @@ void FindStreamWaits(const TraceRun& run, int device, const std::vector<WaitingO
     if (named != run.streams.end()) stream.name = run.Text(named->name);
     if (stream.launched > 0)
       stream.mean_delay_ns = static_cast<int64_t>(delays[number] / static_cast<double>(stream.launched));
-    std::ranges::sort(changes[number]);
-    int64_t length = 0;
-    for (const auto& [time, change] : changes[number]) {
-      length += change;
-      stream.max_queue = std::max(stream.max_queue, length);
-    }
+    stream.max_queue = launched[number].MaxQueue();
     found->push_back(std::move(stream));
   }
 }

@@ -14,10 +14,10 @@ inline constexpr int64_t kHandOverNs = 10'000;  // so soon after what it waited 
 // What ran on a GPU.
 struct WaitingOperation {
   int64_t start_ns = 0, end_ns = 0;
-  int stream = 0, step = -1;
-  int call = -1;            // index into the run's API calls
-  bool moves = false;       // a kernel of NCCL, or a copy from or to elsewhere
-  bool collective = false;  // a kernel of NCCL
+  int stream = 0;
+  int call : 30 = -1;           // index into the run's API calls
+  bool moves : 1 = false;       // a kernel of NCCL, or a copy from or to elsewhere
+  bool collective : 1 = false;  // a kernel of NCCL
 };
 
 // Adds the streams of a device, whose operations are sorted by their start.

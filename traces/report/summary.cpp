@@ -335,8 +335,12 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
     Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
   }
   const Names names(run.texts);
-  FillTables(context, ComputeTotals(run, context.full_names, options.step), names, &summary);
   ActivityTotals whole = ComputeTotals(run, context.full_names, -1);
+  if (options.step < 0) {
+    FillTables(context, whole, names, &summary);
+  } else {
+    FillTables(context, ComputeTotals(run, context.full_names, options.step), names, &summary);
+  }
   FillDevices(context, &whole, run.steps, options, &run, names, &summary);
   if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
   if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
@@ -347,15 +351,22 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options)
 Summary SummarizeStreaming(const Context& context, const SummaryOptions& options) {
   Database& database = context.database;
   const Names names(database);
-  const TotalsSource source{context.run, context.reader.is_ours(), HostNumbers(context.devices),
-                            context.full_names, names.OfCommunication()};
-  ActivityTotals totals = ComputeTotals(database, source);
   Summary summary;
   summary.run = context.run;
-  FillTables(context, totals, names, &summary);
-  const std::vector<TraceStep> steps =
-      context.reader.is_ours() ? context.reader.Steps(context.run) : std::vector<TraceStep>();
-  FillDevices(context, &totals, steps, options, nullptr, names, &summary);
+  {
+    const TotalsSource source{context.run, context.reader.is_ours(), HostNumbers(context.devices),
+                              context.full_names, names.OfCommunication()};
+    ActivityTotals totals = ComputeTotals(database, source);
+    FillTables(context, totals, names, &summary);
+    const std::vector<TraceStep> steps =
+        context.reader.is_ours() ? context.reader.Steps(context.run) : std::vector<TraceStep>();
+    FillDevices(context, &totals, steps, options, nullptr, names, &summary);
+  }
+  if (options.waits) {
+    TraceRun run;  // the totals have gone: only one of the two is held at a time
+    summary.waits = FindWaits(context.reader, context.run, options.link, &run);
+    summary.invalid_rows = run.invalid_rows;
+  }
   return summary;
 }
 
@@ -367,7 +378,7 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
   Context context{reader, database, run, reader.RunInfoOf(run), reader.Devices(run), false};
   // Ops by type in our runs; foreign kernels by their full names, as nvprof shows them.
   context.full_names = !reader.is_ours();
-  const bool in_memory = options.step >= 0 || options.ranges || options.operations || options.waits ||
+  const bool in_memory = options.step >= 0 || options.ranges || options.operations ||
                          (reader.Steps(run).empty() && HasStepRanges(database));
   Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context, options);
   FillCapture(context, &summary);

@@ -9,6 +9,7 @@
 #include "core/runs/run_view.h"
 #include "core/time/intervals.h"
 #include "traces/read/collectives.h"
+#include "traces/read/run_sink.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/stream_waits.h"
 #include "traces/store/saturating.h"
@@ -18,27 +19,75 @@ namespace {
 
 using ByDevice = std::map<int, std::vector<WaitingOperation>>;
 
-ByDevice OperationsOf(const TraceRun& run) {
-  std::vector<char> communication;
-  for (const std::string& text : run.texts) communication.push_back(IsCommunication(text) ? 1 : 0);
-  ByDevice found;
-  const auto add = [&](const auto& activity, bool moves, bool collective) {
-    const TraceDevice* device = run.FindDevice(activity.device);
-    if (activity.device < 0 || (device != nullptr && device->is_host)) return;
-    found[activity.device].push_back({activity.start_ns, activity.end_ns, activity.stream, activity.step,
-                                      activity.api, moves, collective});
-  };
-  for (const TraceLaunch& launch : run.launches) {
-    const bool collective = launch.name >= 0 && communication[static_cast<size_t>(launch.name)] != 0;
-    add(launch, collective, collective);
-  }
-  for (const TraceCopy& copy : run.copies) add(copy, copy.copy_class != CopyClass::kWithinDevice, false);
-  for (const TraceMemset& memset : run.memsets) add(memset, false, false);
-  for (auto& [device, operations] : found) {
-    std::ranges::stable_sort(operations, {}, &WaitingOperation::start_ns);
-  }
-  return found;
+// Small copies tell of latency.
+bool TellsOfBandwidth(const TraceCopy& copy) {
+  constexpr int64_t kLargeCopy = int64_t{1} << 20;
+  return copy.copy_class == CopyClass::kDeviceToDevice && copy.bytes >= kLargeCopy &&
+         copy.end_ns > copy.start_ns;
 }
+
+class Operations : public RunSink {
+ public:
+  bool keeps_calls() const override { return true; }
+  void Begin(const TraceRun& run) override { run_ = &run; }
+  void Call(const TraceApiCall&) override {}
+  void Launch(const TraceLaunch& launch, const TraceCollective* moved) override {
+    const bool collective = Communicates(launch.name);
+    Add(launch, collective, collective);
+    if (!keep_ || !collective) return;
+    if (moved != nullptr) {
+      collectives_.push_back(*moved);
+      collectives_.back().launch = static_cast<int>(launches_.size());
+    }
+    launches_.push_back(launch);
+  }
+  void Copy(const TraceCopy& copy) override {
+    Add(copy, copy.copy_class != CopyClass::kWithinDevice, false);
+    if (keep_ && TellsOfBandwidth(copy)) copies_.push_back(copy);
+  }
+  void Memset(const TraceMemset& memset) override { Add(memset, false, false); }
+
+  // From now on keeps what others ask of the run, if it keeps none itself.
+  void Keep() { keep_ = true; }
+  // And a launch of no name for each device, since it works.
+  void GiveKept(TraceRun* run) {
+    for (const auto& [device, operations] : found_) launches_.emplace_back().device = device;
+    run->launches = std::move(launches_);
+    run->collectives = std::move(collectives_);
+    run->copies = std::move(copies_);
+  }
+  ByDevice Take() {
+    for (auto& [device, operations] : found_) {
+      const auto by_start = &WaitingOperation::start_ns;
+      if (!std::ranges::is_sorted(operations, {}, by_start))
+        std::ranges::stable_sort(operations, {}, by_start);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  template <typename Activity>
+  void Add(const Activity& activity, bool moves, bool collective) {
+    const TraceDevice* device = run_->FindDevice(activity.device);
+    if (activity.device < 0 || (device != nullptr && device->is_host)) return;
+    found_[activity.device].push_back(
+        {activity.start_ns, activity.end_ns, activity.stream, activity.api, moves, collective});
+  }
+  bool Communicates(int text) {
+    if (text < 0) return false;
+    for (size_t i = communication_.size(); i < run_->texts.size(); ++i)
+      communication_.push_back(IsCommunication(run_->texts[i]) ? 1 : 0);
+    return communication_[static_cast<size_t>(text)] != 0;
+  }
+
+  const TraceRun* run_ = nullptr;
+  bool keep_ = false;
+  ByDevice found_;
+  std::vector<char> communication_;  // by text
+  std::vector<TraceLaunch> launches_;
+  std::vector<TraceCollective> collectives_;
+  std::vector<TraceCopy> copies_;
+};
 
 std::vector<Interval> Windows(const TraceRun& run, const std::vector<WaitingOperation>& operations) {
   std::vector<Interval> windows;
@@ -226,24 +275,17 @@ std::string VerdictOf(const Waits& waits) {
                      PercentText(ShareOf(host, most->idle_ns), 0));
 }
 
-// Small copies tell of latency.
 double BestPeerCopy(const TraceRun& run) {
-  constexpr int64_t kLargeCopy = int64_t{1} << 20;
   double best = 0;
   for (const TraceCopy& copy : run.copies) {
-    if (copy.copy_class != CopyClass::kDeviceToDevice || copy.bytes < kLargeCopy ||
-        copy.end_ns <= copy.start_ns)
-      continue;
+    if (!TellsOfBandwidth(copy)) continue;
     best = std::max(best,
                     static_cast<double>(copy.bytes) * 1e9 / static_cast<double>(copy.end_ns - copy.start_ns));
   }
   return best;
 }
 
-}  // namespace
-
-Waits FindWaits(const TraceRun& run, const LinkRate& link) {
-  const ByDevice devices = OperationsOf(run);
+Waits WaitsOf(const ByDevice& devices, const TraceRun& run, const LinkRate& link) {
   CallTimes calls;
   for (const TraceApiCall& call : run.api_calls) calls[call.global_tid].Add(call.start_ns, call.end_ns);
   const GapSplit gaps(run, &calls);
@@ -261,6 +303,22 @@ Waits FindWaits(const TraceRun& run, const LinkRate& link) {
   waits.peer_copy_bandwidth = BestPeerCopy(run);
   waits.verdict = VerdictOf(waits);
   return waits;
+}
+
+}  // namespace
+
+Waits FindWaits(const TraceRun& run, const LinkRate& link) {
+  Operations operations;
+  Replay(run, &operations);
+  return WaitsOf(operations.Take(), run, link);
+}
+
+Waits FindWaits(TraceReader& reader, int number, const LinkRate& link, TraceRun* run) {
+  Operations operations;
+  operations.Keep();
+  reader.StreamRun(number, &operations, run);
+  operations.GiveKept(run);
+  return WaitsOf(operations.Take(), *run, link);
 }
 
 }  // namespace lanescope::traces

@@ -11,6 +11,7 @@
 namespace lanescope::traces {
 
 struct TraceRun;
+class TraceReader;
 
 // Of one GPU, over the steps, or without steps from its first to its last activity:
 //   window = compute + exposed + idle, idle = in_calls + host + for_streams + queued + edges.
@@ -73,6 +74,9 @@ struct Waits {
 
 // `link`: as somebody who knows says it; without a rate it is as the trace says it.
 Waits FindWaits(const TraceRun& run, const LinkRate& link = {});
+// The same of a run that is read on the way into `run`, of which it keeps API calls, kernels of NCCL and
+// large copies between GPUs.
+Waits FindWaits(TraceReader& reader, int number, const LinkRate& link, TraceRun* run);
 // `width`: the columns of a line; 0: any.
 std::string WaitsText(const Waits& waits, int width);
 
