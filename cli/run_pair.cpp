@@ -6,10 +6,23 @@
 #include "cli/print.h"
 #include "cli/trace_files.h"
 #include "core/base/error.h"
+#include "core/base/units.h"
 #include "traces/read/trace_view.h"
+#include "traces/report/profiler_share.h"
 
 namespace lanescope::cli {
 namespace {
+
+// From here on steps may take as much longer as what is compared.
+constexpr double kNotableShare = 0.05;
+
+void NoteProfilerShare(const std::string& path, const traces::ProfilerShare& found) {
+  if (found.share() < kNotableShare) return;
+  PrintNote(
+      "{}: profiling itself took {:.0f}% of the time of its steps ({} of {}); without it they are shorter\n",
+      path, 100 * found.share(), TimeText(static_cast<double>(found.taken_ns)),
+      TimeText(static_cast<double>(found.window_ns)));
+}
 
 constexpr int kMaxRun = 65535;
 
@@ -60,8 +73,16 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
 }
 
 ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
-  const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
+  traces::TraceReader reader(AsTrace(reference.path));
+  const traces::TraceRun run = reader.ReadRun(reference.run);
   NoteInferredQueues(run);
+  if (run.launches.empty() && run.copies.empty() && run.memsets.empty()) {
+    Throw(Code::kFailedPrecondition,
+          "run {} of {} has nothing that ran on a device, and ranges of hosts are not compared; see "
+          "`lanescope summary {}` for what it has",
+          reference.run, reference.path, reference.path);
+  }
+  NoteProfilerShare(reference.path, traces::FindProfilerShare(reader, run));
   return {run.info, ProfileRun(traces::ViewOfRun(run), step),
           origins ? traces::LaunchOrigins(run) : traces::LaunchOrigins()};
 }

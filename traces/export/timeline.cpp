@@ -109,8 +109,13 @@ class TimelineBuilder {
       const TraceLaunch& launch = run_.launches[i];
       Timeline::Slice slice;
       while (moved != run_.collectives.end() && static_cast<size_t>(moved->launch) < i) ++moved;
-      if (moved != run_.collectives.end() && static_cast<size_t>(moved->launch) == i && moved->bytes > 0)
-        slice.bytes = moved->bytes;
+      if (moved != run_.collectives.end() && static_cast<size_t>(moved->launch) == i) {
+        if (moved->bytes > 0) slice.bytes = moved->bytes;
+        slice.collective = moved->kind;
+        slice.group = moved->group;
+        slice.src_rank = moved->src_rank;
+        slice.dst_rank = moved->dst_rank;
+      }
       slice.name = NameOr(launch.name, "no name");
       const bool communication = IsCommunication(timeline_.texts[static_cast<size_t>(slice.name)]) ||
                                  IsCommunication(run_.Text(launch.op));

@@ -6,6 +6,7 @@
 #include "traces/read/activity_cursor.h"
 #include "traces/read/activity_names.h"
 #include "traces/read/launch_links.h"
+#include "traces/read/step_ranges.h"
 #include "traces/store/import_tables.h"
 #include "traces/store/string_table.h"
 #include "traces/store/table_reader.h"
@@ -26,15 +27,17 @@ int FindCommand(const TraceRun& run, int schedule, int command) {
 // Adds what it is given to a run.
 class RunActivities : public ActivityVisitor {
  public:
-  RunActivities(Database& database, TextNumbers* texts, TraceRun* run)
-      : calls_(run->api_calls), texts_(*texts), run_(*run) {
+  RunActivities(Database& database, bool ours, TextNumbers* texts, TraceRun* run)
+      : calls_(run->api_calls), ours_(ours), texts_(*texts), run_(*run) {
     using tables::kCollective;
     ReadRows(database, kCollective,
              {kCollective.global_pid, kCollective.correlation, kCollective.kind, kCollective.bytes,
-              kCollective.ranks, kCollective.group},
+              kCollective.ranks, kCollective.group, kCollective.src_rank, kCollective.dst_rank},
              [&](const auto& row) {
                TraceCollective collective{0, texts_.Add(row[kCollective.kind]), row[kCollective.bytes],
                                           row[kCollective.ranks]};
+               collective.src_rank = row[kCollective.src_rank];
+               collective.dst_rank = row[kCollective.dst_rank];
                if (!row[kCollective.group].empty()) collective.group = texts_.Add(row[kCollective.group]);
                collectives_.emplace(std::pair(row[kCollective.global_pid].value_or(0),
                                               row[kCollective.correlation].value_or(-1)),
@@ -85,7 +88,7 @@ class RunActivities : public ActivityVisitor {
     activity->global_pid = row.global_pid;
     activity->device = row.device;
     activity->stream = row.stream;
-    activity->step = row.origin.step;
+    activity->step = ours_ || row.correlation > 0 ? row.origin.step : kStepOfNeighbours;
     activity->api = calls_.Find(row.global_pid, row.correlation, row.start_ns);
     if (activity->api >= 0) activity->range = run_.api_calls[static_cast<size_t>(activity->api)].range;
   }
@@ -101,6 +104,7 @@ class RunActivities : public ActivityVisitor {
   int TextOf(int64_t id) { return id < -1 ? texts_.Add(GraphName(GraphOfNameId(id))) : texts_.Number(id); }
 
   const ApiCallIndex calls_;
+  const bool ours_;
   TextNumbers& texts_;
   TraceRun& run_;
   std::map<std::pair<int64_t, int64_t>, TraceCollective> collectives_;  // by process and correlation id
@@ -140,7 +144,7 @@ void ReadActivities(Database& database, bool ours, TextNumbers& texts, TraceRun*
                 [run](int, int schedule, int command) { return FindCommand(*run, schedule, command); }, {});
   }
   ActivityCursor cursor(&reader, runs, filter, ours, origins, {});
-  RunActivities activities(database, &texts, run);
+  RunActivities activities(database, ours, &texts, run);
   cursor.ReadKernels(&activities);
   cursor.ReadGraphs(&activities);
   cursor.ReadCopies(&activities);
