@@ -36,20 +36,6 @@ void ImportModel(const ImportOptions& options) {
   Print("{}: {} nodes, {} of them known by their cost alone\n", out, model.graph.num_nodes(), unknown);
 }
 
-// Folders stand for the ranks in them.
-std::vector<std::string> FilesIn(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(path, error)) {
-      files.push_back(path);
-      continue;
-    }
-    for (std::string& file : traces::FilesToImport(path)) files.push_back(std::move(file));
-  }
-  return files;
-}
-
 // "job" for "a/job.json", "a/job" and "a/job/".
 std::string NameOf(const std::string& path) {
   const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
@@ -59,7 +45,7 @@ std::string NameOf(const std::string& path) {
 void ImportTrace(const ImportOptions& options) {
   const std::string out = options.out.empty() ? NameOf(options.files.front()) + ".sqlite" : options.out;
   const study::Cancellation::Watch in_order(&Interruption());
-  const traces::ImportCounts counts = ImportWithProgress(FilesIn(options.files), out);
+  const traces::ImportCounts counts = ImportWithProgress(options.files, out);
   Print("{}: {}\n", out, traces::ImportText(counts));
 }
 

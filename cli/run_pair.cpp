@@ -1,15 +1,39 @@
 #include "cli/run_pair.h"
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
 
 #include "cli/print.h"
 #include "cli/trace_files.h"
 #include "core/base/error.h"
+#include "core/base/units.h"
 #include "traces/read/trace_view.h"
+#include "traces/report/profiler_share.h"
 
 namespace lanescope::cli {
 namespace {
+
+// From here on steps may take as much longer as what is compared.
+constexpr double kNotableShare = 0.05;
+
+void NoteProfilerShare(const std::string& path, const traces::ProfilerShare& found) {
+  if (found.share() < kNotableShare) return;
+  PrintNote(
+      "{}: profiling itself took {:.0f}% of the time of its steps ({} of {}); without it they are shorter\n",
+      path, 100 * found.share(), TimeText(static_cast<double>(found.taken_ns)),
+      TimeText(static_cast<double>(found.window_ns)));
+}
+
+// From the first step to the last.
+Interval WindowOf(const RunView& view) {
+  Interval window{INT64_MAX, INT64_MIN};
+  for (const RunView::Step& step : view.steps) {
+    window.start = std::min(window.start, step.start_ns);
+    window.end = std::max(window.end, step.end_ns);
+  }
+  return window;
+}
 
 constexpr int kMaxRun = 65535;
 
@@ -61,15 +85,26 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
 
 ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
   traces::TraceReader reader(AsTrace(reference.path));
+  const auto whole = [&](traces::TraceRun* run, const RunView& view) -> RunProfile {
+    NoteInferredQueues(*run);
+    if (view.lanes.empty()) {
+      Throw(Code::kFailedPrecondition,
+            "run {} of {} has nothing that ran on a device, and ranges of hosts are not compared; see "
+            "`lanescope summary {}` for what it has",
+            reference.run, reference.path, reference.path);
+    }
+    NoteProfilerShare(reference.path, traces::FindProfilerShare(reader, reference.run, WindowOf(view)));
+    return ProfileRun(view, step);
+  };
   traces::TraceRun run;
   if (origins) {
     run = reader.ReadRun(reference.run);
-    NoteInferredQueues(run);
-    return {run.info, ProfileRun(traces::ViewOfRun(run), step), traces::LaunchOrigins(run)};
+    RunProfile profile = whole(&run, traces::ViewOfRun(run));
+    return {run.info, std::move(profile), traces::LaunchOrigins(run)};
   }
   const RunView view = traces::StreamView(reader, reference.run, &run);
-  NoteInferredQueues(run);
-  return {run.info, ProfileRun(view, step), {}};
+  RunProfile profile = whole(&run, view);
+  return {run.info, std::move(profile), {}};
 }
 
 void NoteInferredQueues(const traces::TraceRun& run) {

@@ -27,12 +27,12 @@ bool HasRanks(const std::string& folder) {
 
 class ImportedTraces {
  public:
-  const std::string& Import(const std::string& path, const std::vector<std::string>& files) {
+  const std::string& Import(const std::string& path) {
     const auto [entry, is_new] = imported_.try_emplace(path);
     if (!is_new) return entry->second;
     const std::string out =
         (fs::path(folder_.path()) / (std::to_string(imported_.size()) + ".sqlite")).string();
-    const traces::ImportCounts counts = ImportWithProgress(files, out);
+    const traces::ImportCounts counts = ImportWithProgress({path}, out);
     PrintNote("{}: {}\n", path, traces::ImportText(counts));
     return entry->second = out;
   }
@@ -54,16 +54,15 @@ traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, c
 }
 
 std::string AsTrace(const std::string& path) {
-  const std::vector<std::string> files = traces::FilesToImport(path);
-  if (files.empty()) return path;
+  if (traces::FilesToImport(path).empty()) return path;
   static ImportedTraces imported;
-  return imported.Import(path, files);
+  return imported.Import(path);
 }
 
 bool IsTrace(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return HasRanks(path);
-  if (traces::FormatOf(path) != traces::ImportFormat::kNone) return true;
+  if (!traces::FormatOf(path).empty()) return true;
   char head[16] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof(head));
   return std::string_view(head, sizeof(head)).starts_with("SQLite format 3");

@@ -112,6 +112,7 @@ int64_t ParseBytes(std::string_view text) { return std::llround(ParseQuantity(te
 double ParseBandwidth(std::string_view text) { return ParseQuantity(text, kBandwidths, "bandwidth"); }
 
 int64_t ParseDuration(std::string_view text) {
+  if (text == "0") return 0;  // in whichever unit
   return std::llround(ParseQuantity(text, kDurations, "duration"));
 }
 

@@ -62,19 +62,48 @@ class LaneJoiner {
   std::vector<std::vector<RawLane>> Finish() {
     std::vector<std::vector<RawLane>> result(frames_.size());
     for (size_t run = 0; run < frames_.size(); ++run) {
+      if (frames_[run].range_steps != nullptr) FindStepsOfNeighbours(*frames_[run].range_steps, &lanes_[run]);
       for (auto& [key, lane] : lanes_[run]) {
         Describe(key, &lane);
         result[run].push_back(std::move(lane));
       }
-      if (frames_[run].range_steps != nullptr) AddSteps(result[run], &frames_[run].data);
+      if (frames_[run].range_steps != nullptr)
+        AddSteps(*frames_[run].range_steps, result[run], &frames_[run].data);
     }
     return result;
   }
 
  private:
   static constexpr int32_t kUnresolved = INT32_MIN;
-  static void AddSteps(const std::vector<RawLane>& lanes, RunData* run) {
-    traces::StepWindows windows;
+  template <typename Visit>
+  static void EachSlice(std::map<LaneKey, RawLane>* lanes, const Visit& visit) {
+    for (auto& [key, lane] : *lanes) {
+      for (RawLane::Piece& piece : lane.pieces) {
+        for (RawSlice& slice : piece.slices) visit(key, piece, slice);
+      }
+    }
+  }
+  // Of what has no correlation id.
+  static void FindStepsOfNeighbours(const traces::RangeSteps& steps, std::map<LaneKey, RawLane>* lanes) {
+    bool unknown = false;
+    EachSlice(lanes, [&](const LaneKey&, const RawLane::Piece&, const RawSlice& slice) {
+      unknown = unknown || slice.step == traces::kStepOfNeighbours;
+    });
+    if (!unknown) return;
+    std::vector<traces::StepPlace> places;
+    EachSlice(lanes, [&](const LaneKey& key, const RawLane::Piece&, const RawSlice& slice) {
+      places.push_back({key.device, key.stream, slice.start_ns, slice.step});
+    });
+    traces::ResolveSteps(&places);
+    auto place = places.begin();
+    EachSlice(lanes, [&](const LaneKey&, const RawLane::Piece& piece, RawSlice& slice) {
+      slice.step = (place++)->step;
+      if (slice.step == traces::kStepOfNeighbours)
+        slice.step = steps.AtTime(std::max<int64_t>(0, piece.process), slice.start_ns);
+    });
+  }
+  static void AddSteps(const traces::RangeSteps& steps, const std::vector<RawLane>& lanes, RunData* run) {
+    traces::StepWindows windows = steps.Windows();
     for (const RawLane& lane : lanes) {
       for (const RawLane::Piece& piece : lane.pieces) {
         for (const RawSlice& slice : piece.slices) {
@@ -82,7 +111,7 @@ class LaneJoiner {
         }
       }
     }
-    for (const traces::TraceStep& step : windows.Steps())
+    for (const traces::TraceStep& step : steps.StepsOf(windows))
       run->steps.push_back({step.step, step.start_ns, step.end_ns});
   }
   int32_t RouteOf(int run, const LaneSink::CopyEnds& ends) {

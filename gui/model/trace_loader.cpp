@@ -151,16 +151,16 @@ void TraceLoad::Set(const std::function<void(LoadState&)>& change) {
 
 std::vector<std::shared_ptr<const RunData>> TraceLoad::Load(const LoadProgress& progress, LoadState* done) {
   constexpr double kImporting = 0.7;  // of the time
-  const std::vector<std::string> files = traces::FilesToImport(path_);
   done->file = path_;
-  if (files.empty() || !new_folder_) {
+  if (traces::FilesToImport(path_).empty() || !new_folder_) {
     auto runs = LoadTrace(path_, progress, &cancelled_);
     done->message = NoteOf(runs);
     return runs;
   }
   done->file = new_folder_() + "/imported.sqlite";
-  const traces::ImportCounts counts = traces::ImportTraces(
-      files, done->file, &cancelled_, [&](double fraction) { progress(kImporting * fraction, "importing"); });
+  const traces::ImportCounts counts =
+      traces::ImportTraces({path_}, done->file, &cancelled_,
+                           [&](double fraction) { progress(kImporting * fraction, "importing"); });
   auto runs = LoadTrace(
       done->file,
       [&](double fraction, const std::string& doing) {

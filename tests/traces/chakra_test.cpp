@@ -118,7 +118,9 @@ TEST(ChakraTest, ARunWrittenForChakra) {
 struct WrittenNode {
   int64_t type = 0;
   std::vector<std::string> data, control;
+  int64_t length_us = 0;
   std::map<std::string, int64_t> attributes;
+  std::map<std::string, std::string> texts;
 };
 
 // By the name. Nodes' own and those that they wait for are in one file.
@@ -147,14 +149,18 @@ std::map<std::string, WrittenNode> WrittenNodes(const TraceRun& run, int rank) {
       if (message.field() == 2) names[id] = name = std::string(message.Bytes());
       if (message.field() == 3) node.type = message.Integer();
       if (message.field() == 4) node.control.push_back(names.at(message.Integer()));
+      if (message.field() == 7) node.length_us = message.Integer();
       if (message.field() == 5) node.data.push_back(names.at(message.Integer()));
       if (message.field() != 10) continue;
       WireMessage attribute = message.Nested();
       std::string key;
       while (attribute.Next()) {
         if (attribute.field() == 1) key = std::string(attribute.Bytes());
+        if (attribute.field() == 29) node.texts[key] = std::string(attribute.Bytes());
         // Readers look into the fields that Chakra's feeder reads: others are zero to them.
-        const int expected = key == "comm_size" ? 9 : key.starts_with("comm_") ? 7 : attribute.field();
+        const int expected = key == "comm_size" || key == "comm_type" ? 9
+                             : key.starts_with("comm_")               ? 7
+                                                                      : attribute.field();
         if (attribute.field() > 1 && attribute.is_integer() && attribute.field() == expected)
           node.attributes[key] = attribute.Integer();
       }
@@ -226,9 +232,70 @@ TEST(ChakraTest, DevicesOfOneTaskSendNothing) {
   }
 }
 
+// NCCL runs an all-to-all as messages; its arguments say what it is, of which group, and of a message who
+// sends it. A kernel that is no communication has no type of one, and lasts 2 us where it took 1.6.
+TEST(ChakraTest, CommunicationSaysItsTypeItsGroupAndItsEnds) {
+  ScratchFile in("rank.json"), out("rank.db");
+  WriteFile(in.path(), R"json([
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 1.6, "args": {"correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_SendRecv", "pid": 0, "tid": 7, "ts": 10, "dur": 5, "args":
+ {"correlation": 2, "Collective name": "all_to_allv", "In msg nelems": 4096, "Out msg nelems": 4096,
+  "Group size": 4, "dtype": "BFloat16", "Process Group Name": "ep", "Process Group Ranks": "[0, 1, 2, 3]"}},
+{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_Send", "pid": 0, "tid": 7, "ts": 20, "dur": 5, "args":
+ {"correlation": 3, "Collective name": "send", "Src Rank": 0, "Dst Rank": 3}}])json");
+  ImportTraces({in.path()}, out.path());
+  auto nodes = WrittenNodes(TraceReader(out.path()).ReadRun(1), 0);
+  EXPECT_FALSE(nodes["gemm"].attributes.contains("comm_type"));
+  EXPECT_EQ(nodes["gemm"].length_us, 2);
+  const WrittenNode& joined = nodes["ncclDevKernel_SendRecv"];
+  EXPECT_EQ(joined.type, 7);
+  EXPECT_EQ(joined.attributes.at("comm_type"), 6);
+  EXPECT_EQ(joined.texts.at("pg_name"), "ep");
+  EXPECT_EQ(joined.attributes.at("comm_size"), 8192);
+  EXPECT_EQ(nodes["ncclDevKernel_Send"].type, 5);
+  EXPECT_EQ(nodes["ncclDevKernel_Send"].attributes.at("comm_src"), 0);
+  EXPECT_EQ(nodes["ncclDevKernel_Send"].attributes.at("comm_dst"), 3);
+}
+
+// As Chakra's own converter writes it: how long nodes took and what they waited for, never when they began.
+// The kernel of 150 us waits for the op of 20 us, the all-reduce of 90 us on another stream for the kernel.
+TEST(ChakraTest, NodesWithoutStartsAreLaidOutByWhatTheyWaitFor) {
+  ScratchFile in("job.0.et");
+  std::string packed;
+  packed += '\x02';
+  WriteFile(in.path(),
+            WireWriter().Bytes(1, "0.0.4").Delimited() +
+                ChakraNode(3, "ncclDevKernel_AllReduce", 7, 0, 90, {Attribute("stream", 9, 20)})
+                    .Bytes(5, packed)
+                    .Delimited() +
+                ChakraNode(2, "gemm", 4, 0, 150, {Attribute("stream", 9, 7)}).Integer(5, 1).Delimited() +
+                ChakraNode(1, "aten::mm", 4, 0, 20, {Attribute("is_cpu_op", 27, 1)}).Delimited());
+  const auto [counts, run, summary] = ImportOf(in.path());
+  EXPECT_EQ(counts.laid_out, 1);
+  ASSERT_EQ(run.launches.size(), 2u);
+  EXPECT_EQ(run.Text(run.launches[0].name), "gemm");
+  EXPECT_EQ(run.launches[0].start_ns, 20'000);
+  EXPECT_EQ(run.launches[0].end_ns, 170'000);
+  EXPECT_EQ(run.launches[1].start_ns, 170'000);
+  EXPECT_EQ(run.launches[1].end_ns, 260'000);
+  EXPECT_THAT(summary.notes, testing::Contains(testing::HasSubstr("not when they ran")));
+}
+
+// Nodes that wait for each other run never, and are counted.
+TEST(ChakraTest, NodesInACircleAreLeftOut) {
+  ScratchFile in("job.0.et");
+  WriteFile(in.path(), WireWriter().Bytes(1, "0.0.4").Delimited() +
+                           ChakraNode(1, "a", 4, 0, 10).Integer(4, 2).Delimited() +
+                           ChakraNode(2, "b", 4, 0, 10).Integer(4, 1).Delimited() +
+                           ChakraNode(3, "c", 4, 0, 10).Delimited());
+  const auto [counts, run, summary] = ImportOf(in.path());
+  EXPECT_EQ(counts.skipped, 2);
+  EXPECT_EQ(run.launches.size(), 1u);
+}
+
 TEST(ChakraTest, ChakraTracesWithoutTimesAreRefused) {
   ScratchFile in("job.et");
-  WriteFile(in.path(), WireWriter().Bytes(1, "0.0.4").Delimited() + ChakraNode(1, "a", 4, 0, 10).Delimited());
+  WriteFile(in.path(), WireWriter().Bytes(1, "0.0.4").Delimited() + ChakraNode(1, "a", 4, 0, 0).Delimited());
   EXPECT_EQ(CodeOfImport(in.path(), "says of no node when it ran"), Code::kInvalidArgument);
   WriteFile(in.path(), WireWriter().Bytes(1, "0.0.4").Delimited() +
                            "\x7f"

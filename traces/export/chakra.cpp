@@ -25,6 +25,7 @@ constexpr int kAttributeName = 1, kInt32Value = 7, kInt64Value = 9, kBoolValue =
 
 // CollectiveCommType; -1: none of those.
 int64_t CollectiveType(const std::string& kind) {
+  if (kind.empty()) return -1;
   constexpr std::array<std::string_view, 10> kKinds = {"AllReduce", "Reduce",    "AllGather", "Gather",
                                                        "Scatter",   "Broadcast", "AllToAll",  "ReduceScatter",
                                                        "",          "Barrier"};
@@ -138,10 +139,23 @@ class ChakraWriter {
     return kind == "Send" ? kSendNode : kind == "Recv" ? kReceiveNode : kCollectiveNode;
   }
 
+  const std::string& Text(int number) const { return timeline_.texts[static_cast<size_t>(number)]; }
+
+  // As the profiler says it, else by the name of the kernel: NCCL runs an all-to-all as messages.
+  std::string KindOf(const Timeline::Slice& slice) const {
+    if (slice.kind != SliceKind::kCommunication) return "";
+    return CollectiveKind(slice.collective >= 0 ? Text(slice.collective) : timeline_.Name(slice));
+  }
+
+  // "ep" of "ep [0, 1, 2, 3]": its ranks are no part of its name.
+  static std::string_view GroupName(std::string_view group) {
+    const size_t ranks = group.find(" [");
+    return ranks == std::string_view::npos ? group : group.substr(0, ranks);
+  }
+
   void WriteNode(int number, int before_on_track) {
     const Timeline::Slice& slice = Slice(number);
-    const std::string kind =
-        slice.kind == SliceKind::kCommunication ? CollectiveKind(timeline_.Name(slice)) : std::string();
+    const std::string kind = KindOf(slice);
     const auto found_end = ends_.find(number);
     const End* const end = found_end == ends_.end() ? nullptr : &found_end->second;
     WireWriter node;
@@ -154,7 +168,7 @@ class ChakraWriter {
       if (IsNode(found->second)) node.Integer(kNodeDataDeps, NumberOf(found->second));
     }
     const int64_t length = slice.end_ns - slice.start_ns;
-    node.Signed(kNodeStart, slice.start_ns / 1000).Signed(kNodeDuration, length / 1000);
+    node.Signed(kNodeStart, slice.start_ns / 1000).Signed(kNodeDuration, (length + 500) / 1000);
     const auto attribute = [&](std::string_view name, int field, int64_t value) {
       node.Nested(kNodeAttribute, WireWriter().Bytes(kAttributeName, name).Signed(field, value));
     };
@@ -170,6 +184,9 @@ class ChakraWriter {
       attribute(track.device < 0 ? "tid" : "stream", kInt64Value, track.number);
     if (rank_.gpu < 0) text("device", DeviceOf(track));
     if (const int64_t type = CollectiveType(kind); type >= 0) attribute("comm_type", kInt64Value, type);
+    if (slice.group >= 0) text("pg_name", GroupName(Text(slice.group)));
+    if (end == nullptr && slice.src_rank >= 0) attribute("comm_src", kInt32Value, slice.src_rank);
+    if (end == nullptr && slice.dst_rank >= 0) attribute("comm_dst", kInt32Value, slice.dst_rank);
     if (end != nullptr) {
       const int other = ProcessOf(end->other).task;
       attribute("comm_src", kInt32Value, end->sends ? rank_.task : other);

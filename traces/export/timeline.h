@@ -43,6 +43,8 @@ struct Timeline {
     int step = -1;                                    // number; -1: nobody says
     int op = -1, signature = -1, range = -1;          // texts; -1: none
     int counted = -1;                                 // the same: what hardware counters say, as JSON
+    int collective = -1, group = -1;                  // the same: what a profiler calls it; process group
+    int src_rank = -1, dst_rank = -1;                 // of a message; -1: nobody says
     int64_t bytes = -1;                               // copies, memory sets and collectives; -1: nobody says
     CopyClass copy_class = CopyClass::kWithinDevice;  // of copies
   };

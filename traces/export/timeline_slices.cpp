@@ -94,7 +94,13 @@ int TimelineSlices::AddActivity(const Activity& activity, Timeline::Slice* slice
 
 void TimelineSlices::Launch(const TraceLaunch& launch, const TraceCollective* moved) {
   Timeline::Slice slice;
-  if (moved != nullptr && moved->bytes > 0) slice.bytes = moved->bytes;
+  if (moved != nullptr) {
+    if (moved->bytes > 0) slice.bytes = moved->bytes;
+    slice.collective = moved->kind;
+    slice.group = moved->group;
+    slice.src_rank = moved->src_rank;
+    slice.dst_rank = moved->dst_rank;
+  }
   slice.name = NameOr(launch.name, "no name");
   const bool communication = Communicates(launch.name) || Communicates(launch.op);
   if (communication) slice.kind = SliceKind::kCommunication;

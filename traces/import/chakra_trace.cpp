@@ -6,8 +6,14 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/runs/run_view.h"
 #include "traces/import/wire_message.h"
 
@@ -19,7 +25,8 @@ enum ChakraType : int64_t { kMetadata = 1, kMemoryLoad, kMemoryStore, kCompute, 
 
 struct ChakraNode {
   std::string_view name, group;
-  int64_t type = 0, start_us = 0, length_us = 0, dependencies = 0;
+  int64_t id = 0, type = 0, start_us = 0, length_us = 0;
+  std::vector<int64_t> after;  // nodes that it waits for
   int64_t bytes = 0, stream = 0, thread = 0, collective = -1;
   int64_t start_ns = -1, length_ns = 0;  // as exports of ours say it; -1: not said
   bool on_cpu = false;
@@ -46,10 +53,29 @@ void ReadAttribute(WireMessage attribute, ChakraNode* node) {
   if (name == "pg_name") node->group = text;
 }
 
+// Of a repeated field, packed or not.
+void AddNumbers(const WireMessage& message, std::vector<int64_t>* numbers) {
+  if (!message.is_bytes()) return numbers->push_back(message.Integer());
+  uint64_t number = 0;
+  int shift = 0;
+  for (const char c : message.Bytes()) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (shift < 64) number |= uint64_t{byte & 0x7fu} << shift;
+    shift += 7;
+    if (byte >= 0x80) continue;
+    numbers->push_back(static_cast<int64_t>(number));
+    number = 0;
+    shift = 0;
+  }
+}
+
 ChakraNode ReadChakraNode(WireMessage message) {
   ChakraNode node;
   while (message.Next()) {
     switch (message.field()) {
+      case 1:
+        node.id = message.Integer();
+        break;
       case 2:
         node.name = message.Bytes();
         break;
@@ -58,8 +84,7 @@ ChakraNode ReadChakraNode(WireMessage message) {
         break;
       case 4:
       case 5:
-        // Packed: a byte or more each.
-        node.dependencies += message.is_bytes() ? static_cast<int64_t>(message.Bytes().size()) : 1;
+        AddNumbers(message, &node.after);
         break;
       case 6:
         node.start_us = message.Integer();
@@ -102,15 +127,35 @@ class ChakraReader {
     trace_.rank = RankOf(path);
   }
 
-  void Add(const ChakraNode& node) {
-    dependent_ += node.dependencies > 0 ? 1 : 0;
+  void Add(ChakraNode node) {
+    dependent_ += node.after.empty() ? 0 : 1;
     if (node.type <= kMetadata || node.type > kJoined)
       return trace_.LeaveOut(node.type == kMetadata ? "metadata nodes" : "nodes of other types");
     ImportEvent event;
-    if (!SetTimes(node, &event) || node.name.empty()) {
-      ++trace_.skipped;
-      return;
+    if (SetTimes(node, &event) && !node.name.empty()) return Add(node, event);
+    kept_ += 1 + std::ssize(node.after);
+    if (kept_ > kMostKept) {
+      Throw(Code::kResourceExhausted,
+            "{} has over {} nodes and dependencies without times; convert fewer steps", path_, kMostKept);
     }
+    without_start_.push_back(std::move(node));
+  }
+
+  ImportTrace Take() {
+    if (trace_.events.empty()) LayOut();
+    trace_.skipped += std::ssize(without_start_);
+    if (trace_.events.empty()) {
+      Throw(Code::kInvalidArgument,
+            "{} says of no node when it ran: it was recorded before execution, or made; only traces of what "
+            "was measured can be shown",
+            path_);
+    }
+    if (dependent_ > 0 && !trace_.laid_out) trace_.LeaveOut("nodes' dependencies", dependent_);
+    return std::move(trace_);
+  }
+
+ private:
+  void Add(const ChakraNode& node, ImportEvent event) {
     event.pid = 1;
     event.tid = node.thread;
     event.name = names_.Intern(NameOf(node));
@@ -134,18 +179,63 @@ class ChakraReader {
     trace_.events.push_back(event);
   }
 
-  ImportTrace Take() {
-    if (trace_.events.empty()) {
-      Throw(Code::kInvalidArgument,
-            "{} says of no node when it ran: it was recorded before execution, or made; only traces of what "
-            "was measured can be shown",
-            path_);
+  // Whoever converts traces to this format keeps how long nodes took and what they waited for, and not when
+  // they ran: each begins when what it waits for has ended, and the node before it on its stream or thread.
+  void LayOut() {
+    std::vector<ChakraNode> nodes = std::exchange(without_start_, {});
+    const bool timed = std::ranges::any_of(nodes, [](const ChakraNode& node) { return LengthOf(node) > 0; });
+    if (!timed) {
+      without_start_ = std::move(nodes);
+      return;
     }
-    if (dependent_ > 0) trace_.LeaveOut("nodes' dependencies", dependent_);
-    return std::move(trace_);
+    trace_.laid_out = true;
+    std::unordered_map<int64_t, size_t> by_id;
+    for (size_t i = 0; i < nodes.size(); ++i) by_id.emplace(nodes[i].id, i);
+    std::vector<std::vector<size_t>> next(nodes.size());
+    std::vector<int64_t> waits(nodes.size(), 0), begins(nodes.size(), 0);
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      for (const int64_t id : nodes[i].after) {
+        const auto before = by_id.find(id);
+        if (before == by_id.end()) continue;
+        next[before->second].push_back(i);
+        ++waits[i];
+      }
+    }
+    std::set<size_t> ready;  // in the order of the file
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (waits[i] == 0) ready.insert(i);
+    }
+    std::map<std::pair<bool, int64_t>, int64_t> free_at;  // threads and streams
+    size_t placed = 0;
+    for (; !ready.empty(); ++placed) {
+      const size_t number = *ready.begin();
+      ready.erase(ready.begin());
+      const ChakraNode& node = nodes[number];
+      int64_t& free = free_at[{node.on_cpu, node.on_cpu ? node.thread : node.stream}];
+      ImportEvent event;
+      event.start_ns = std::max(begins[number], free);
+      event.end_ns = event.start_ns + LengthOf(node);
+      if (node.name.empty() || LengthOf(node) < 0 || !UsableTimes(event.start_ns, LengthOf(node))) {
+        ++trace_.skipped;
+        event.end_ns = event.start_ns;
+      } else {
+        free = event.end_ns;
+        Add(node, event);
+      }
+      for (const size_t follower : next[number]) {
+        begins[follower] = std::max(begins[follower], event.end_ns);
+        if (--waits[follower] == 0) ready.insert(follower);
+      }
+    }
+    trace_.skipped += static_cast<int64_t>(nodes.size() - placed);  // in circles
   }
 
- private:
+  // In ns; -1: it is none.
+  static int64_t LengthOf(const ChakraNode& node) {
+    if (node.length_ns > 0) return UsableTimes(0, node.length_ns) ? node.length_ns : -1;
+    return node.length_us >= 0 && node.length_us < kMaxImportNs / 1000 ? 1000 * node.length_us : -1;
+  }
+
   // A start at 0 us is none: whoever does not measure leaves it out.
   static bool SetTimes(const ChakraNode& node, ImportEvent* event) {
     constexpr int64_t kMost = kMaxImportNs / 1000;
@@ -169,10 +259,13 @@ class ChakraReader {
     return fmt::format("nccl{} ({})", KindOf(node), node.name);
   }
 
+  static constexpr int64_t kMostKept = int64_t{1} << 24;
+
   const std::string& path_;
   ImportTrace trace_;
   ImportNames names_;
-  int64_t dependent_ = 0, numbered_ = 0;
+  std::vector<ChakraNode> without_start_;
+  int64_t dependent_ = 0, numbered_ = 0, kept_ = 0;
 };
 
 // The file is messages, each behind its size.
@@ -193,13 +286,16 @@ bool NextMessage(std::string_view* rest, std::string_view* message) {
 
 }  // namespace
 
-ImportTrace ReadChakra(const std::string& bytes, const std::string& path,
-                       const std::atomic<bool>* cancelled) {
+bool IsChakra(const ForeignFile& file) { return file.name.ends_with(".et"); }
+
+ImportTrace ReadChakra(const ImportSource& source) {
+  const std::string& path = source.path;
+  const std::string bytes = ReadFile(path);
   ChakraReader reader(path);
   std::string_view rest = bytes;
   bool first = true;
   while (!rest.empty()) {
-    CheckImportGoesOn(cancelled);
+    CheckImportGoesOn(source.cancelled);
     std::string_view message;
     if (!NextMessage(&rest, &message)) Throw(Code::kDataLoss, "{} is damaged, or no Chakra trace", path);
     // GlobalMetadata.

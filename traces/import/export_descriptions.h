@@ -1,15 +1,27 @@
-// What the files of an import say beside what ran: memory, collectives, devices, ranks, names.
-// Internal to traces.
+// What an import says beside what ran: devices, ranks, names, memory, collectives. Internal to traces.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "traces/import/export_file.h"
 #include "traces/import/import.h"
-#include "traces/store/sqlite.h"
+#include "traces/import/import_workers.h"
+#include "traces/store/string_table.h"
 
 namespace lanescope::traces {
 
-// After the file's events, which number its devices. `alone`: there is no other.
-void DescribeFile(Database& database, const ImportFile& file, ImportDevices* devices, bool alone,
-                  ImportCounts* counts);
+// Of a file whose events are written.
+void DescribeFile(Database& database, const ImportFile& file, ImportDevices* devices, ImportCounts* counts);
+
+// Of a worker whose files are written, by its first. `alone`: there is no other.
+void DescribeWorker(Database& database, const ImportFile& file, ImportDevices* devices, bool alone,
+                    StringTable* strings);
+
+// What whoever reads the trace should know.
+void AddNotes(Database& database, const std::vector<std::string>& notes);
+
+// Where there are several; they follow each other without the time between them.
+void AddSpans(Database& database, const std::vector<RecordedSpan>& spans, int64_t time_zero);
 
 }  // namespace lanescope::traces

@@ -9,9 +9,18 @@ namespace {
 
 constexpr int kNvtxPushPopRange = 59;
 
-int64_t DeviceOf(ImportDevices& devices, const ImportEvent& event) {
-  return event.on_host ? devices.HostOf(event.device) : devices.GpuOf(event.device);
+// Where it ran, in the export.
+struct Place {
+  int64_t device = 0, stream = 0;
+};
+
+Place PlaceOf(const ImportFile& file, ImportDevices& devices, const ImportEvent& event) {
+  const int64_t device = event.on_host ? devices.HostOf(file.trace.hosts[static_cast<size_t>(event.device)])
+                                       : devices.GpuOf(event.device);
+  return {device, devices.StreamOf(device, event.stream)};
 }
+
+Cell Known(int64_t number) { return number < 0 ? Cell() : Cell(number); }
 
 }  // namespace
 
@@ -23,7 +32,8 @@ ExportWriter::ExportWriter(Database& database)
       calls_(database, tables::kApiCall),
       ranges_(database, tables::kNvtxEvent),
       synchronizations_(database, tables::kSynchronization),
-      events_(database, tables::kCudaEvent) {}
+      events_(database, tables::kCudaEvent),
+      overheads_(database, tables::kOverhead) {}
 
 void ExportWriter::Add(const ImportFile& file, ImportDevices* devices, const std::atomic<bool>* cancelled,
                        ImportCounts* counts) {
@@ -35,8 +45,8 @@ void ExportWriter::Add(const ImportFile& file, ImportDevices* devices, const std
 }
 
 void ExportWriter::Flush() {
-  for (PendingRows* rows : std::initializer_list<PendingRows*>{&kernels_, &copies_, &memsets_, &calls_,
-                                                               &ranges_, &synchronizations_, &events_}) {
+  for (PendingRows* rows : std::initializer_list<PendingRows*>{
+           &kernels_, &copies_, &memsets_, &calls_, &ranges_, &synchronizations_, &events_, &overheads_}) {
     rows->Flush();
   }
   if (device_ranges_) device_ranges_->Flush();
@@ -46,7 +56,6 @@ void ExportWriter::Flush() {
 void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, ImportCounts* counts) {
   const int64_t start = event.start_ns - file.time_zero, end = event.end_ns - file.time_zero;
   const int64_t process = file.LaunchedBy(event.correlation);
-  const int64_t thread = file.GlobalPid(event.pid) | (event.tid & 0xffffff);
   const int64_t name = file.names[static_cast<size_t>(event.name)];
   switch (event.kind) {
     case ImportEvent::Kind::kKernel:
@@ -58,14 +67,16 @@ void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, Im
     case ImportEvent::Kind::kMemset: {
       ++counts->memsets;
       constexpr const auto& to = tables::kMemset;
+      const Place place = PlaceOf(file, *devices_, event);
       return memsets_.Add({{to.start, start},
                            {to.end, end},
-                           {to.device, devices_->GpuOf(event.device)},
+                           {to.device, place.device},
                            {to.context, event.context},
-                           {to.stream, event.stream},
-                           {to.correlation, event.correlation},
+                           {to.stream, place.stream},
+                           {to.correlation, Known(file.CorrelationOf(event.correlation))},
                            {to.global_pid, process},
-                           {to.bytes, event.bytes}});
+                           {to.bytes, event.bytes},
+                           {to.graph_node, Known(event.graph_node)}});
     }
     case ImportEvent::Kind::kApiCall: {
       ++counts->api_calls;
@@ -73,8 +84,8 @@ void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, Im
       return calls_.Add({{to.start, start},
                          {to.end, end},
                          {to.event_class, 0},
-                         {to.global_tid, thread},
-                         {to.correlation, event.correlation},
+                         {to.global_tid, file.numbers.GlobalTid(event.pid, event.tid)},
+                         {to.correlation, Known(file.CorrelationOf(event.correlation))},
                          {to.name, name}});
     }
     case ImportEvent::Kind::kRange: {
@@ -87,13 +98,23 @@ void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, Im
       return ranges_.Add({{to.start, start},
                           {to.end, end},
                           {to.type, kNvtxPushPopRange},
-                          {to.global_tid, thread},
+                          {to.global_tid, file.numbers.GlobalTid(event.pid, event.tid)},
                           {to.text_id, name},
                           {to.event, counts->ranges}});
     }
     case ImportEvent::Kind::kDeviceRange:
       ++counts->device_ranges;
       return AddDeviceRange(file, event);
+    case ImportEvent::Kind::kOverhead: {
+      ++counts->overheads;
+      constexpr const auto& to = tables::kOverhead;
+      return overheads_.Add({{to.start, start},
+                             {to.end, end},
+                             {to.event_class, 0},
+                             {to.global_tid, file.numbers.GlobalTid(event.pid, event.tid)},
+                             {to.name, name},
+                             {to.type, 0}});
+    }
     case ImportEvent::Kind::kSynchronization:
       return AddSynchronization(file, event, process, ++counts->synchronizations);
   }
@@ -104,12 +125,13 @@ void ExportWriter::AddKernel(const ImportFile& file, const ImportEvent& event, i
   const int64_t name = file.names[static_cast<size_t>(event.name)];
   const ImportLaunch launch =
       event.launch < 0 ? ImportLaunch() : file.trace.launches[static_cast<size_t>(event.launch)];
+  const Place place = PlaceOf(file, *devices_, event);
   kernels_.Add({{to.start, event.start_ns - file.time_zero},
                 {to.end, event.end_ns - file.time_zero},
-                {to.device, DeviceOf(*devices_, event)},
+                {to.device, place.device},
                 {to.context, event.context},
-                {to.stream, event.stream},
-                {to.correlation, event.correlation},
+                {to.stream, place.stream},
+                {to.correlation, Known(file.CorrelationOf(event.correlation))},
                 {to.global_pid, process},
                 {to.full_name, name},
                 {to.short_name, event.brief < 0 ? name : file.names[static_cast<size_t>(event.brief)]},
@@ -120,49 +142,58 @@ void ExportWriter::AddKernel(const ImportFile& file, const ImportEvent& event, i
                 {to.block_x, launch.block[0]},
                 {to.block_y, launch.block[1]},
                 {to.block_z, launch.block[2]},
-                {to.dynamic_shared, launch.shared_bytes}});
+                {to.dynamic_shared, launch.shared_bytes},
+                {to.graph_node, Known(event.graph_node)},
+                {to.graph, Known(event.graph)}});
 }
 
 void ExportWriter::AddCopy(const ImportFile& file, const ImportEvent& event, int64_t process) {
   constexpr const auto& to = tables::kMemcpy;
+  const Place place = PlaceOf(file, *devices_, event);
   const auto end_device = [this](int64_t ordinal) {
     return ordinal < 0 ? Cell() : Cell(devices_->GpuOf(ordinal));
   };
   copies_.Add({{to.start, event.start_ns - file.time_zero},
                {to.end, event.end_ns - file.time_zero},
-               {to.device, devices_->GpuOf(event.device)},
+               {to.device, place.device},
                {to.context, event.context},
-               {to.stream, event.stream},
-               {to.correlation, event.correlation},
+               {to.stream, place.stream},
+               {to.correlation, Known(file.CorrelationOf(event.correlation))},
                {to.global_pid, process},
                {to.bytes, event.bytes},
                {to.copy_kind, event.ends.kind},
                {to.src_kind, event.ends.src_memory},
                {to.dst_kind, event.ends.dst_memory},
                {to.src_device, end_device(event.src_device)},
-               {to.dst_device, end_device(event.dst_device)}});
+               {to.dst_device, end_device(event.dst_device)},
+               {to.graph_node, Known(event.graph_node)}});
 }
 
 // With the record of its event, where that is known; a number of ours joins them.
 void ExportWriter::AddSynchronization(const ImportFile& file, const ImportEvent& event, int64_t process,
                                       int64_t number) {
   constexpr const auto& to = tables::kSynchronization;
+  const int64_t device = devices_->GpuOf(event.device);
+  // Of a whole device or context it is of no stream: -1, in 32 bits or in 64.
+  const auto stream_of = [&](int64_t stream) {
+    return stream == -1 || stream == UINT32_MAX ? -1 : devices_->StreamOf(device, stream);
+  };
   synchronizations_.Add({{to.start, event.start_ns - file.time_zero},
                          {to.end, event.end_ns - file.time_zero},
-                         {to.device, devices_->GpuOf(event.device)},
+                         {to.device, device},
                          {to.context, event.context},
-                         {to.stream, event.stream},
-                         {to.correlation, event.correlation},
+                         {to.stream, stream_of(event.stream)},
+                         {to.correlation, Known(file.CorrelationOf(event.correlation))},
                          {to.global_pid, process},
                          {to.type, event.sync_type},
                          {to.event, event.event},
                          {to.event_sync, number}});
   if (event.recorded_by < 0 || event.recorded_on < 0) return;
   constexpr const auto& record = tables::kCudaEvent;
-  events_.Add({{record.device, devices_->GpuOf(event.device)},
+  events_.Add({{record.device, device},
                {record.context, event.context},
-               {record.stream, event.recorded_on},
-               {record.correlation, event.recorded_by},
+               {record.stream, stream_of(event.recorded_on)},
+               {record.correlation, file.CorrelationOf(event.recorded_by)},
                {record.global_pid, process},
                {record.event, event.event},
                {record.event_sync, number}});
@@ -174,11 +205,12 @@ void ExportWriter::AddDeviceRange(const ImportFile& file, const ImportEvent& eve
     NeedImportedTable(database_, to);
     device_ranges_.emplace(database_, to);
   }
+  const Place place = PlaceOf(file, *devices_, event);
   device_ranges_->Add(
       {{to.start, event.start_ns - file.time_zero},
        {to.end, event.end_ns - file.time_zero},
-       {to.device, devices_->GpuOf(event.device)},
-       {to.stream, event.stream},
+       {to.device, place.device},
+       {to.stream, place.stream},
        {to.name, file.names[static_cast<size_t>(event.name)]},
        {to.counted, event.counted < 0 ? Cell() : Cell(file.names[static_cast<size_t>(event.counted)])}});
 }

@@ -39,6 +39,7 @@ class ExportWriter {
   RowInserter<tables::NvtxEvent> ranges_;
   RowInserter<tables::Synchronization> synchronizations_;
   RowInserter<tables::CudaEvent> events_;
+  RowInserter<tables::Overhead> overheads_;
   // Of tables that are there once something needs them.
   std::optional<RowInserter<tables::DeviceRangeTable>> device_ranges_;
   std::optional<RowInserter<tables::OperatorTable>> operators_;

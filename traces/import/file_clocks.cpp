@@ -24,7 +24,7 @@ struct Landmarks {
   std::map<std::tuple<int, int64_t>, std::vector<Moment>> steps;
 };
 
-Landmarks FindLandmarks(const ImportTrace& trace) {
+void AddLandmarks(const ImportTrace& trace, Landmarks* found) {
   std::vector<char> communication;
   std::vector<std::optional<StepText>> steps;
   for (const std::string& name : trace.names) {
@@ -34,21 +34,25 @@ Landmarks FindLandmarks(const ImportTrace& trace) {
   std::unordered_map<int64_t, int> groups;  // by correlation
   for (const ImportCollective& collective : trace.collectives)
     groups.emplace(collective.correlation, collective.group);
-  Landmarks found;
   trace.events.ForEach([&](const ImportEvent& event) {
     if (std::abs(event.start_ns) >= kMaxImportNs || event.end_ns >= kMaxImportNs) return;
     const auto name = static_cast<size_t>(event.name);
-    const Moment moment{event.start_ns, event.end_ns};
+    const Moment moment{event.start_ns + trace.base_ns, event.end_ns + trace.base_ns};
     if (event.kind == ImportEvent::Kind::kKernel && communication[name] != 0) {
       const auto group = groups.find(event.correlation);
       const int of = group == groups.end() ? -1 : group->second;
       const std::string& text = of < 0 ? std::string() : trace.names[static_cast<size_t>(of)];
-      found.collectives[{trace.names[name], text}].push_back(moment);
+      found->collectives[{trace.names[name], text}].push_back(moment);
     }
     const std::optional<StepText>& step = steps[name];
     if (event.kind == ImportEvent::Kind::kRange && step && step->number >= 0)
-      found.steps[{step->rank, step->number}].push_back(moment);
+      found->steps[{step->rank, step->number}].push_back(moment);
   });
+}
+
+Landmarks FindLandmarks(const std::vector<ImportTrace>& traces, const ImportWorker& worker) {
+  Landmarks found;
+  for (const size_t file : worker) AddLandmarks(traces[file], &found);
   const auto sort = [](auto& moments) {
     for (auto& [key, of_key] : moments) std::ranges::sort(of_key, {}, &Moment::start_ns);
   };
@@ -110,22 +114,25 @@ std::optional<int64_t> AheadOf(const Landmarks& before, const Landmarks& other, 
 
 }  // namespace
 
-void FindClocks(std::vector<ImportTrace>* traces) {
-  if (traces->size() < 2) return;
+void FindClocks(const std::vector<ImportWorker>& workers, std::vector<ImportTrace>* traces) {
+  if (workers.size() < 2) return;
   std::vector<Landmarks> landmarks;
-  for (const ImportTrace& trace : *traces) landmarks.push_back(FindLandmarks(trace));
+  for (const ImportWorker& worker : workers) landmarks.push_back(FindLandmarks(*traces, worker));
+  const auto first_of = [&](size_t worker) -> const ImportTrace& {
+    return (*traces)[workers[worker].front()];
+  };
   std::vector<size_t> known = {0};
-  std::vector<char> is_known(traces->size(), 0);
+  std::vector<char> is_known(workers.size(), 0);
   is_known[0] = 1;
   // Ranks of one group tell of each other, whichever group the first file is in.
   for (size_t next = 0; next < known.size(); ++next) {
     const size_t before = known[next];
-    for (size_t i = 0; i < traces->size(); ++i) {
+    for (size_t i = 0; i < workers.size(); ++i) {
       if (is_known[i] != 0) continue;
-      const bool ranks = (*traces)[before].rank && (*traces)[i].rank;
-      const auto ahead = AheadOf(landmarks[before], landmarks[i], (*traces)[before].clock_ahead_ns, ranks);
+      const bool ranks = first_of(before).rank && first_of(i).rank;
+      const auto ahead = AheadOf(landmarks[before], landmarks[i], first_of(before).clock_ahead_ns, ranks);
       if (!ahead) continue;
-      (*traces)[i].clock_ahead_ns = *ahead;
+      for (const size_t file : workers[i]) (*traces)[file].clock_ahead_ns = *ahead;
       is_known[i] = 1;
       known.push_back(i);
     }

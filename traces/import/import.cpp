@@ -3,29 +3,25 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/output_file.h"
-#include "traces/import/chakra_trace.h"
 #include "traces/import/export_descriptions.h"
 #include "traces/import/export_file.h"
 #include "traces/import/export_writer.h"
 #include "traces/import/file_clocks.h"
+#include "traces/import/import_workers.h"
+#include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
-#include "traces/import/nvprof_text.h"
-#include "traces/import/nvprof_trace.h"
-#include "traces/import/run_metadata.h"
-#include "traces/import/xplane_trace.h"
 #include "traces/store/schema.h"
 
 namespace lanescope::traces {
 namespace {
 
-constexpr std::streamsize kLookedAt = 4096;
 constexpr double kReading = 0.8;  // of the time
 
 void CreateTables(Database& database) {
@@ -33,17 +29,22 @@ void CreateTables(Database& database) {
   database.Execute(CreateEnumsSql());
 }
 
-ImportCounts WriteExport(const std::vector<ImportTrace>& traces, const std::string& path,
-                         const std::string& name, const std::atomic<bool>* cancelled) {
-  int64_t time_zero = INT64_MAX;
-  for (const ImportTrace& trace : traces) {
-    const int64_t ahead = trace.clock_ahead_ns;
-    trace.events.ForEach(
-        [&](const ImportEvent& event) { time_zero = std::min(time_zero, event.start_ns - ahead); });
-    trace.memory.ForEach(
-        [&](const ImportMemory& memory) { time_zero = std::min(time_zero, memory.time_ns - ahead); });
+// How much of the time before a span was not recorded.
+int64_t LeftOutBefore(const std::vector<RecordedSpan>& spans, int64_t start_ns) {
+  int64_t left_out = 0;
+  for (const RecordedSpan& span : spans) {
+    if (span.start_ns <= start_ns) left_out += span.unrecorded_ns;
   }
-  ImportCounts counts;
+  return left_out;
+}
+
+void WriteExport(const std::vector<ImportTrace>& traces, const std::vector<ImportWorker>& workers,
+                 const std::string& path, const std::string& name, const std::atomic<bool>* cancelled,
+                 ImportCounts* counts) {
+  const std::vector<RecordedSpan> spans = FindSpans(traces, workers);
+  const int64_t time_zero = spans.empty() ? 0 : spans.front().start_ns;
+  counts->spans = std::max<int64_t>(1, std::ssize(spans));
+  for (const RecordedSpan& span : spans) counts->unrecorded_ns += span.unrecorded_ns;
   Database database(path, OpenMode::kCreate, name);
   database.Execute("PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; BEGIN");
   CreateTables(database);
@@ -52,107 +53,113 @@ ImportCounts WriteExport(const std::vector<ImportTrace>& traces, const std::stri
     StringTable strings(database);
     ImportDevices devices;
     int number = 0;
-    for (const ImportTrace& trace : traces) {
-      ++number;
-      const ImportFile file(trace, number, time_zero + trace.clock_ahead_ns, &strings);
-      devices.BeginFile();
-      writer.Add(file, &devices, cancelled, &counts);
-      DescribeFile(database, file, &devices, traces.size() == 1, &counts);
+    for (const ImportWorker& worker : workers) {
+      ImportNumbers numbers(++number);
+      devices.BeginWorker();
+      int64_t correlations = 0;
+      for (const size_t each : worker) {
+        const ImportTrace& trace = traces[each];
+        const int64_t zero = time_zero + LeftOutBefore(spans, SpanOf(trace).start_ns);
+        const ImportFile file(trace, &numbers, zero + trace.clock_ahead_ns - trace.base_ns, correlations,
+                              &strings);
+        writer.Add(file, &devices, cancelled, counts);
+        DescribeFile(database, file, &devices, counts);
+        correlations = std::max(correlations, file.last_correlation());
+        if (each != worker.back()) continue;
+        DescribeWorker(database, file, &devices, workers.size() == 1, &strings);
+      }
     }
     writer.Flush();
   }
   constexpr const auto& to = tables::kExportMetaData;
   const std::string product = fmt::format("Lanescope import of {}", traces.front().format);
   InsertRow(database, to, {{to.name, "EXPORT_PRODUCT_NAME"}, {to.value, product}});
+  AddSpans(database, spans, time_zero);
+  AddNotes(database, ImportNotes(*counts));
   database.Execute("COMMIT");
-  return counts;
 }
 
 ImportTrace ReadForeign(const std::string& path, const std::atomic<bool>* cancelled,
                         const ImportProgress& progress) {
-  switch (FormatOf(path)) {
-    case ImportFormat::kNvprof:
-      return ReadNvprof(path, cancelled);
-    case ImportFormat::kNvprofText:
-      return ReadNvprofText(ReadFile(path), path, cancelled);
-    case ImportFormat::kXPlane:
-      return ReadXPlane(ReadFile(path), path, cancelled);
-    case ImportFormat::kChakra:
-      return ReadChakra(ReadFile(path), path, cancelled);
-    case ImportFormat::kRunMetadata:
-      return ReadRunMetadata(ReadFile(path), path, cancelled);
-    case ImportFormat::kJson:
-    case ImportFormat::kNone:
-      break;
-  }
-  return ReadKineto(path, cancelled, progress);  // says what is wrong with a file that is none of these
+  const Importer* importer = FindImporter(path);
+  // Says what is wrong with a file that is none of these.
+  return (importer == nullptr ? ReadKineto : importer->read)({path, cancelled, progress});
 }
 
 // A rank counted twice would look like two that do the same.
-void RefuseTwice(const std::vector<std::string>& files, const std::vector<ImportTrace>& traces) {
-  std::map<std::string, std::string> by_file;
-  std::map<int64_t, std::string> by_rank;
-  for (size_t i = 0; i < files.size(); ++i) {
+void RefuseTwice(const std::vector<std::string>& files, const std::vector<ImportTrace>& traces,
+                 const std::vector<ImportWorker>& workers) {
+  std::set<std::string> known;
+  for (const std::string& path : files) {
     std::error_code error;
-    std::filesystem::path file = std::filesystem::canonical(files[i], error);
-    if (!by_file.emplace(error ? files[i] : file.string(), files[i]).second)
-      Throw(Code::kInvalidArgument, "{} is named twice; name every rank's file once", files[i]);
-    if (!traces[i].rank) continue;
-    const auto [other, is_new] = by_rank.emplace(*traces[i].rank, files[i]);
+    std::filesystem::path file = std::filesystem::canonical(path, error);
+    if (!known.insert(error ? path : file.string()).second)
+      Throw(Code::kInvalidArgument, "{} is named twice; name every rank's file once", path);
+  }
+  std::map<int64_t, std::string> by_rank;
+  for (const ImportWorker& worker : workers) {
+    const std::optional<int64_t>& rank = traces[worker.front()].rank;
+    if (!rank) continue;
+    const std::string& file = files[worker.front()];
+    const auto [other, is_new] = by_rank.emplace(*rank, file);
     if (!is_new) {
       Throw(Code::kInvalidArgument, "{} and {} are both of rank {}; import traces of different jobs apart",
-            other->second, files[i], *traces[i].rank);
+            other->second, file, *rank);
     }
   }
 }
 
-// Not for databases: closing a file gives up the locks that connections of this process hold on it.
-std::string HeadOf(const std::string& path) {
-  std::string head(kLookedAt, 0);
-  std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), kLookedAt);
-  head.resize(static_cast<size_t>(file.gcount()));
-  return head;
-}
+// A file, and whether a folder was named for it: what else lies there is left out.
+struct NamedFile {
+  std::string path;
+  bool in_folder = false;
+};
 
-bool IsRunMetadata(const std::string& path) {
-  std::error_code error;
-  const std::string head = HeadOf(path);
-  const auto whole = std::filesystem::file_size(path, error);
-  return !error && LooksLikeRunMetadata(head, whole);
+std::vector<NamedFile> FilesOf(const std::vector<std::string>& paths) {
+  std::vector<NamedFile> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back({path});
+      continue;
+    }
+    for (const std::string& file : FilesToImport(path)) files.push_back({file, true});
+  }
+  return files;
 }
 
 }  // namespace
 
-ImportFormat FormatOf(const std::string& path) {
-  std::error_code error;
-  const std::string name = std::filesystem::path(path).filename().string();
-  if (name.ends_with(".json") || name.ends_with(".json.gz")) return ImportFormat::kJson;
-  if (name.ends_with(".xplane.pb")) return ImportFormat::kXPlane;
-  if (name.ends_with(".et")) return ImportFormat::kChakra;
-  if (!std::filesystem::is_regular_file(path, error)) return ImportFormat::kNone;
-  // Others of these are graphs.
-  if (name.ends_with(".pb") || name.ends_with(".run_metadata"))
-    return IsRunMetadata(path) ? ImportFormat::kRunMetadata : ImportFormat::kNone;
-  if (name.ends_with(".csv"))
-    return LooksLikeNvprofText(HeadOf(path)) ? ImportFormat::kNvprofText : ImportFormat::kNone;
-  return IsNvprof(path) ? ImportFormat::kNvprof : ImportFormat::kNone;
-}
-
-ImportCounts ImportTraces(const std::vector<std::string>& files, const std::string& out,
+ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::string& out,
                           const std::atomic<bool>* cancelled, const ImportProgress& progress) {
   OutputFile file(out, Existing::kRefuse);
+  ImportCounts counts;
   std::vector<ImportTrace> traces;
-  for (const std::string& each : files) {
-    const double before = static_cast<double>(traces.size());
-    traces.push_back(ReadForeign(each, cancelled, [&](double fraction) {
-      if (progress) progress(kReading * (before + fraction) / static_cast<double>(files.size()));
-    }));
+  std::vector<std::string> files;
+  std::optional<Error> refused;
+  const std::vector<NamedFile> named = FilesOf(paths);
+  for (size_t i = 0; i < named.size(); ++i) {
+    const auto& [path, in_folder] = named[i];
+    try {
+      traces.push_back(ReadForeign(path, cancelled, [&](double fraction) {
+        if (progress)
+          progress(kReading * (static_cast<double>(i) + fraction) / static_cast<double>(named.size()));
+      }));
+      files.push_back(path);
+    } catch (const Error& error) {
+      const bool other =
+          error.code() == Code::kInvalidArgument || dynamic_cast<const NotATrace*>(&error) != nullptr;
+      if (!in_folder || !other) throw;
+      if (!refused) refused = error;
+      counts.other_files.push_back(std::filesystem::path(path).filename().string());
+    }
   }
+  if (traces.empty() && refused) throw *refused;
   if (progress) progress(kReading);
-  RefuseTwice(files, traces);
-  FindClocks(&traces);
-  const ImportCounts counts = WriteExport(traces, file.temporary_path(), out, cancelled);
+  const std::vector<ImportWorker> workers = FindWorkers(traces);
+  RefuseTwice(files, traces, workers);
+  FindClocks(workers, &traces);
+  WriteExport(traces, workers, file.temporary_path(), out, cancelled, &counts);
   file.Commit();
   return counts;
 }

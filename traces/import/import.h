@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lanescope::traces {
@@ -14,23 +15,23 @@ struct ImportCounts {
   int64_t kernels = 0, copies = 0, memsets = 0, api_calls = 0, ranges = 0, synchronizations = 0, memory = 0;
   int64_t collectives = 0;                  // of which the file says what they move
   int64_t device_ranges = 0;                // annotations on streams
+  int64_t overheads = 0;                    // of the profiler
   int64_t operators = 0;                    // ranges with shapes or a call stack
   int64_t clocks = 0;                       // of files, that were put right by the first file's
   int64_t skipped = 0;                      // events that lack what their kind needs
+  int64_t mended = 0;                       // texts, words and commas that were no JSON
+  int64_t cut_short = 0;                    // files that end before their list of events does
+  int64_t laid_out = 0;                     // files without times: laid out by what waits for what
+  int64_t spans = 1;                        // when a profiler recorded that did so now and then
+  int64_t unrecorded_ns = 0;                // between those, which times leave out
   std::map<std::string, int64_t> left_out;  // events of kinds that have no place here, by category
+  std::vector<std::string> other_files;     // of folders, that are no such traces: names
 };
 
-enum class ImportFormat : uint8_t {
-  kNone,         // no file that an import is of use for: a trace in SQLite, a graph, something else
-  kJson,         // .json, .json.gz: PyTorch's profiler (Kineto), TensorFlow's timeline
-  kNvprof,       // SQLite with the tables of nvprof
-  kNvprofText,   // .csv: what nvprof --print-gpu-trace --csv prints
-  kRunMetadata,  // TensorFlow's RunMetadata with step statistics: .pb or .run_metadata, by its first bytes
-  kXPlane,       // .xplane.pb: TensorFlow, JAX
-  kChakra        // .et: Chakra execution trace
-};
-// By name and first bytes. Throws nothing for files that are not there: kNone, unless their name says more.
-ImportFormat FormatOf(const std::string& path);
+// By name and first bytes: "JSON" (PyTorch's profiler, TensorFlow's timeline), "XPlane", "Chakra",
+// "RunMetadata", "nvprof", "nvprof's print". Throws nothing for files that are not there: empty, unless their
+// name says more, as for what no import is of use for: a trace in SQLite, a graph, something else.
+std::string_view FormatOf(const std::string& path);
 
 // What a path stands for where an import is of use: the file itself, or of a folder those of a job's ranks,
 // by name. Empty: none is. Throws NotFound for a folder without any.
@@ -38,6 +39,8 @@ std::vector<std::string> FilesToImport(const std::string& path);
 
 // "4010 kernels, 36 copies, ...; left out: 12 arrows (fwdbwd)".
 std::string ImportText(const ImportCounts& counts);
+// Of that, what whoever reads the trace should know, a sentence each.
+std::vector<std::string> ImportNotes(const ImportCounts& counts);
 
 // Called now and then with how much is done, 0 to 1.
 using ImportProgress = std::function<void(double)>;
@@ -45,7 +48,9 @@ using ImportProgress = std::function<void(double)>;
 // Writes an export in the layout of Nsight Systems: kernels, copies, memory sets, API calls,
 // synchronisations, and operators and annotations as NVTX ranges, and memory over time. Ops of devices that
 // are no GPU are kernels on devices of their own (LANESCOPE_DEVICE). Several files (the ranks of one
-// job) go into one export, in which file n is the nth virtual machine. The devices of each are GPUs of
+// job) go into one export, in which file n is the nth virtual machine; a folder stands for the files in it,
+// of which those that are no traces are left out. Files of one process that was recorded now and then are one
+// machine, and the time between them is left out (LANESCOPE_SPAN). The devices of each are GPUs of
 // their own: they keep their numbers where no other file has those, and are called after their ranks ("rank 3
 // GPU:0"). Where what ranks have in common shows that their clocks differ, times are those of the first
 // file's clock (LANESCOPE_RANK). Of JSON, memory holds names and the like alone, however large the file is:

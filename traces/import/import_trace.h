@@ -23,7 +23,17 @@ struct CopyEnds {
 };
 
 struct ImportEvent {
-  enum class Kind : uint8_t { kKernel, kCopy, kMemset, kApiCall, kRange, kSynchronization, kDeviceRange };
+  // kOverhead: what the profiler itself does.
+  enum class Kind : uint8_t {
+    kKernel,
+    kCopy,
+    kMemset,
+    kApiCall,
+    kRange,
+    kSynchronization,
+    kDeviceRange,
+    kOverhead
+  };
   Kind kind = Kind::kRange;
   bool on_host = false;  // a kernel's device is ImportTrace::hosts[device]
   int64_t start_ns = 0, end_ns = 0;
@@ -40,7 +50,14 @@ struct ImportEvent {
   // say.
   int sync_type = 0;
   int64_t event = -1, recorded_by = -1, recorded_on = -1;
+  int64_t graph = -1, graph_node = -1;  // of CUDA graphs; -1: in none, or not said
 };
+
+// Whether it ran on a device.
+constexpr bool IsOfDevice(ImportEvent::Kind kind) {
+  using Kind = ImportEvent::Kind;
+  return kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset || kind == Kind::kDeviceRange;
+}
 
 // How a kernel was launched; 0: the trace does not say.
 struct ImportLaunch {
@@ -83,8 +100,9 @@ struct ImportMemory {
 // What a kernel of NCCL moves, by the correlation id of the kernel.
 struct ImportCollective {
   int64_t correlation = -1;
-  int kind = 0, group = -1;      // names; group: -1: not said
-  int64_t bytes = 0, ranks = 0;  // bytes: the larger of what goes into and comes out of a rank
+  int kind = 0, group = -1;              // names; group: -1: not said
+  int64_t bytes = 0, ranks = 0;          // bytes: the larger of what goes into and comes out of a rank
+  int64_t src_rank = -1, dst_rank = -1;  // of a message; -1: not said
 };
 
 // One file, names interned; what may be large lies in temporary files. Movable.
@@ -104,8 +122,13 @@ struct ImportTrace {
   std::optional<int64_t> rank;  // of the job that the file is of
   std::string host;             // where it ran; empty: the file does not say
   int64_t world = 0;            // ranks of the job; 0: the file does not say
+  int64_t process = -1;         // that it is of; -1: the file does not say, or it is of several
+  int64_t base_ns = 0;          // what times are behind, ns since 1970; 0: nothing
   int64_t clock_ahead_ns = 0;   // of the first file's (FindClocks)
   int64_t skipped = 0;
+  int64_t mended = 0;      // texts, words and commas that were no JSON
+  bool cut_short = false;  // the file ends before its list of events does
+  bool laid_out = false;   // times are made here, of what took how long and waited for what
   // Events of kinds that an export has no place for, by category, cut to 60 bytes; beyond twenty "others".
   std::map<std::string, int64_t> left_out;
 
@@ -135,6 +158,12 @@ inline constexpr int64_t kMaxImportNs = int64_t{3'000'000'000'000'000} * 1000;
 // Whether an event from `start` that lasts `length` is within those.
 constexpr bool UsableTimes(int64_t start_ns, int64_t length_ns) {
   return start_ns > -kMaxImportNs && start_ns < kMaxImportNs && length_ns >= 0 && length_ns < kMaxImportNs;
+}
+
+// What times may be behind: ns since 1970, such that what they are then, less another, is an integer of ns. 0
+// for what is not.
+constexpr int64_t UsableBase(int64_t base_ns) {
+  return base_ns >= 0 && base_ns < kMaxImportNs / 5 * 4 ? base_ns : 0;
 }
 
 }  // namespace lanescope::traces

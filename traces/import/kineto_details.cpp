@@ -15,10 +15,6 @@ using Kind = ImportEvent::Kind;
 
 std::string Dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-bool IsOfDevice(Kind kind) {
-  return kind == Kind::kKernel || kind == Kind::kCopy || kind == Kind::kMemset || kind == Kind::kDeviceRange;
-}
-
 // The profiler's own, and what programs add by add_metadata_json.
 constexpr const char* kHostKeys[] = {"host_name", "hostname", "host"};
 
@@ -35,11 +31,15 @@ std::string ProcessGroup(const Json& args) {
 }  // namespace
 
 void KinetoDetails::Read(const Json& args, ImportEvent* event) {
-  event->device = JsonInteger(args, "device").value_or(event->device);
-  event->stream = JsonInteger(args, "stream").value_or(event->stream);
-  event->context = JsonInteger(args, "context").value_or(0);
-  event->correlation = JsonInteger(args, "correlation").value_or(-1);
+  event->device = JsonId(args, "device").value_or(event->device);
+  event->stream = JsonId(args, "stream").value_or(event->stream);
+  event->context = JsonId(args, "context").value_or(0);
+  // 0 is no correlation.
+  if (const int64_t correlation = JsonId(args, "correlation").value_or(0); correlation > 0)
+    event->correlation = correlation;
   event->bytes = std::max<int64_t>(0, JsonInteger(args, "bytes").value_or(0));
+  event->graph = JsonId(args, "graph id").value_or(0) > 0 ? *JsonId(args, "graph id") : -1;
+  event->graph_node = JsonId(args, "graph node id").value_or(0) > 0 ? *JsonId(args, "graph node id") : -1;
   switch (event->kind) {
     case Kind::kKernel:
       return AddLaunch(args, event);
@@ -51,16 +51,32 @@ void KinetoDetails::Read(const Json& args, ImportEvent* event) {
       event->recorded_on = JsonInteger(args, "wait_on_stream").value_or(-1);
       return;
     case Kind::kCopy:
+      return AddEnds(args, event);
     case Kind::kMemset:
     case Kind::kApiCall:
     case Kind::kDeviceRange:
+    case Kind::kOverhead:
       return;
   }
 }
 
+// Of a copy between devices. `inDevice` carried it out, where nothing else says so.
+void KinetoDetails::AddEnds(const Json& args, ImportEvent* copy) {
+  const auto device = [&](const char* key) {
+    const int64_t number = JsonId(args, key).value_or(-1);
+    return number > INT32_MAX ? -1 : number;
+  };
+  copy->src_device = device("fromDevice");
+  copy->dst_device = device("toDevice");
+  if (!args.contains("device") && device("inDevice") >= 0) copy->device = device("inDevice");
+}
+
 void KinetoDetails::Note(const ImportEvent& event) {
   if (IsOfDevice(event.kind)) stream_of_.try_emplace({event.pid, event.tid}, event.device, event.stream);
-  if (event.kind == Kind::kApiCall || event.kind == Kind::kRange) host_pids_.insert(event.pid);
+  if (event.kind != Kind::kApiCall && event.kind != Kind::kRange) return;
+  host_pids_.insert(event.pid);
+  constexpr int64_t kMostPids = int64_t{1} << 22;  // of Linux
+  if (trace_.process < 0 && event.pid > 0 && event.pid <= kMostPids) trace_.process = event.pid;
 }
 
 void KinetoDetails::AddCounters(const Json& args, ImportEvent* range) {
@@ -100,6 +116,11 @@ void KinetoDetails::AddCollective(const Json& args, int64_t correlation) {
   const int64_t size = type == nullptr ? 0 : TorchTypeBytes(*type);
   constexpr int64_t kMaxBytes = int64_t{1} << 60;
   if (size > 0 && elements <= kMaxBytes / size) collective.bytes = elements * size;
+  const auto rank = [&](const char* key) {
+    return std::clamp<int64_t>(JsonInteger(args, key).value_or(-1), -1, INT32_MAX - 1);
+  };
+  collective.src_rank = rank("Src Rank");
+  collective.dst_rank = rank("Dst Rank");
   collective.ranks = std::clamp<int64_t>(JsonInteger(args, "Group size").value_or(0), 0, INT32_MAX);
   trace_.collectives.push_back(collective);
 }
@@ -137,11 +158,35 @@ void KinetoDetails::NameStreams() {
   });
 }
 
+int64_t KinetoDetails::ProcessOf(const Json& event) {
+  constexpr int64_t kFirst = 0xffffff;  // beyond those of Linux
+  if (const auto number = JsonId(event, "pid")) return *number;
+  const std::string* named = JsonText(event, "pid");
+  if (named == nullptr) return 0;
+  const auto [entry, is_new] = named_pids_.try_emplace(*named, kFirst - std::ssize(named_pids_));
+  if (is_new) trace_.processes.push_back({entry->second, names_.Intern(*named)});
+  return entry->second;
+}
+
+int64_t KinetoDetails::ThreadOf(const Json& event, int64_t pid) {
+  constexpr int64_t kFirst = 0xffffff;
+  constexpr std::string_view kStream = "stream ";
+  if (const auto number = JsonId(event, "tid")) return *number;
+  const std::string* named = JsonText(event, "tid");
+  if (named == nullptr || !JsonId(event, "pid")) return 0;  // what stands for itself has no threads
+  if (const auto number =
+          named->starts_with(kStream) ? IdOfText(named->substr(kStream.size())) : std::nullopt)
+    return *number;
+  const auto [entry, is_new] = named_tids_.try_emplace({pid, *named}, kFirst - std::ssize(named_tids_));
+  if (is_new) trace_.threads.push_back({pid, entry->second, names_.Intern(*named)});
+  return entry->second;
+}
+
 void KinetoDetails::AddName(const Json& event) {
   const std::string* said = JsonText(event, "name");
   const auto args = event.find("args");
   if (said == nullptr || args == event.end() || !args->is_object()) return;
-  const auto pid = JsonInteger(event, "pid"), tid = JsonInteger(event, "tid");
+  const auto pid = JsonId(event, "pid"), tid = JsonId(event, "tid");
   const std::string* name = JsonText(*args, "name");
   if (*said != "process_name" && *said != "thread_name")
     return trace_.LeaveOut("labels and orders for viewers");
@@ -194,7 +239,20 @@ std::string KinetoDetails::HostInName(const std::string& path) const {
 
 bool KinetoDetails::IsOfFile(std::string_view key) {
   return key == "deviceProperties" || key == "distributedInfo" || key == "traceName" ||
-         std::ranges::find(kHostKeys, key) != std::end(kHostKeys);
+         key == "baseTimeNanoseconds" || std::ranges::find(kHostKeys, key) != std::end(kHostKeys);
+}
+
+void KinetoDetails::ReadFile(const Json& file, const std::string& path) {
+  if (file.is_object()) {
+    if (file.contains("deviceProperties")) ReadDevices(file["deviceProperties"]);
+    const auto distributed = file.find("distributedInfo");
+    if (distributed != file.end() && distributed->is_object()) {
+      trace_.rank = JsonInteger(*distributed, "rank");
+      trace_.world = std::max<int64_t>(0, JsonInteger(*distributed, "world_size").value_or(0));
+    }
+    trace_.base_ns = UsableBase(JsonInteger(file, "baseTimeNanoseconds").value_or(0));
+  }
+  FindHost(file, path);
 }
 
 void KinetoDetails::FindHost(const Json& file, const std::string& path) {

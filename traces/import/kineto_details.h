@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "traces/import/import_trace.h"
@@ -24,25 +25,31 @@ class KinetoDetails {
   void Note(const ImportEvent& event);
   // Of a range of CUPTI's range profiler: its counters, which are what is a number in its arguments.
   void AddCounters(const nlohmann::json& args, ImportEvent* range);
+  // Of an event: what the profiler says of itself stands in a process and a thread that have names for
+  // numbers, and old ones write "stream 7" for a thread.
+  int64_t ProcessOf(const nlohmann::json& event);
+  int64_t ThreadOf(const nlohmann::json& event, int64_t pid);
   // "process_name", "thread_name" and their like.
   void AddName(const nlohmann::json& event);
   // False: it is of the host's memory, or does not say how much.
   bool AddMemory(const nlohmann::json& event);
-  void ReadDevices(const nlohmann::json& list);
   // Of threads and processes: what are streams and devices of viewers is so in the trace.
   void NameStreams();
-  // Whether what a file says under this key, beside its events, is of use for ReadDevices, FindHost or a
-  // rank.
+  // Whether what a file says under this key, beside its events, is of use for ReadFile.
   static bool IsOfFile(std::string_view key);
-  // Of what a file says beside its events: the trace's host. Where that says none, by the name that the file
-  // has or had: tensorboard_trace_handler calls files after the host and the process,
-  // "node7_4711.1694128201545.pt.trace.json", and the process must be one of the trace's.
-  void FindHost(const nlohmann::json& file, const std::string& path);
+  // What a file says beside its events: its GPUs, rank, what its times are behind, and its host.
+  void ReadFile(const nlohmann::json& file, const std::string& path);
 
  private:
   void AddLaunch(const nlohmann::json& args, ImportEvent* kernel);
   void AddCollective(const nlohmann::json& args, int64_t correlation);
   void AddOperator(const nlohmann::json& args, ImportEvent* range);
+  static void AddEnds(const nlohmann::json& args, ImportEvent* copy);
+  void ReadDevices(const nlohmann::json& list);
+  // Where the file says none, by the name that it has or had: tensorboard_trace_handler calls files after the
+  // host and the process, "node7_4711.1694128201545.pt.trace.json", and the process must be one of the
+  // trace's.
+  void FindHost(const nlohmann::json& file, const std::string& path);
   std::string HostInName(const std::string& path) const;
 
   ImportTrace& trace_;
@@ -51,6 +58,8 @@ class KinetoDetails {
   std::map<ImportOperator, int> operators_;
   std::map<std::pair<int64_t, int64_t>, std::pair<int64_t, int64_t>> stream_of_;  // by pid and tid of viewers
   std::set<int64_t> host_pids_;
+  std::map<std::string, int64_t> named_pids_;
+  std::map<std::pair<int64_t, std::string>, int64_t> named_tids_;  // by process
 };
 
 }  // namespace lanescope::traces

@@ -1,5 +1,7 @@
 #include "traces/import/kineto_events.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <istream>
@@ -9,10 +11,12 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "traces/import/chrome_events.h"
 #include "traces/import/gzip_stream.h"
 #include "traces/import/json_limits.h"
 #include "traces/import/kineto_details.h"
 #include "traces/import/kineto_fields.h"
+#include "traces/import/strict_json.h"
 #include "traces/import/tensorflow_timeline.h"
 #include "traces/store/kernel_name.h"
 
@@ -37,7 +41,8 @@ std::optional<Kind> KindOf(const std::string& category) {
       {"cpu_op", Kind::kRange},          {"Operator", Kind::kRange},
       {"python_function", Kind::kRange}, {"gpu_user_annotation", Kind::kDeviceRange},
       {"user_annotation", Kind::kRange}, {"cuda_sync", Kind::kSynchronization},
-      {"Trace", Kind::kRange},           {kCounted, Kind::kDeviceRange}};
+      {"Trace", Kind::kRange},           {kCounted, Kind::kDeviceRange},
+      {"overhead", Kind::kOverhead}};
   const auto found = kKinds.find(category);
   return found == kKinds.end() ? std::nullopt : std::optional(found->second);
 }
@@ -55,21 +60,30 @@ class Reader {
     buffer_ = &buffer;
     std::error_code unknown;
     file_bytes_ = static_cast<double>(std::filesystem::file_size(path_, unknown));
-    std::istream file(&buffer);
-    Json rest;
-    try {
-      rest = Json::parse(file, [this](int depth, Json::parse_event_t event, Json& parsed) {
-        return Keep(depth, event, parsed);
-      });
-    } catch (const Json::exception& error) {
-      if (const std::string problem = buffer.problem(); !problem.empty())
-        Throw(Code::kDataLoss, "{} is damaged: {}", path_, problem);
-      Throw(Code::kDataLoss, "{} is no JSON, or damaged: {}", path_, error.what());
-    }
+    StrictJson strict(&buffer);
+    std::istream file(&strict);
+    const ChromeFile read = ReadChromeEvents(
+        file, {&limits_, [this](const Json& event) { AddEvent(event); }, KinetoDetails::IsOfFile});
     if (const std::string problem = buffer.problem(); !problem.empty())
       Throw(Code::kDataLoss, "{} is damaged: {}", path_, problem);
-    if (!has_events_) Throw(Code::kInvalidArgument, "{} is no Chrome trace: it has no traceEvents", path_);
+    if (!read.problem.empty()) {
+      const std::string message = fmt::format("{} is no JSON, or damaged: {}", path_, read.problem);
+      if (!read.has_events) throw NotATrace(Code::kDataLoss, message);
+      throw Error(Code::kDataLoss, message);
+    }
+    if (!read.has_events)
+      Throw(Code::kInvalidArgument, "{} is no Chrome trace: it has no traceEvents", path_);
+    trace_.mended = strict.mended();
+    trace_.cut_short = strict.closed();
+    Finish(read.rest);
+    return std::move(trace_);
+  }
+
+ private:
+  void Finish(const Json& rest) {
     timeline_.Finish();
+    details_.ReadFile(rest, path_);
+    AddEarly();
     details_.NameStreams();
     if (trace_.events.empty() && trace_.skipped == 0) {
       Throw(
@@ -78,38 +92,9 @@ class Reader {
           "operators or annotations",
           path_);
     }
-    if (rest.is_object() && rest.contains("deviceProperties")) details_.ReadDevices(rest["deviceProperties"]);
-    if (rest.is_object() && rest.contains("distributedInfo") && rest["distributedInfo"].is_object()) {
-      trace_.rank = JsonInteger(rest["distributedInfo"], "rank");
-      trace_.world = std::max<int64_t>(0, JsonInteger(rest["distributedInfo"], "world_size").value_or(0));
-    }
-    details_.FindHost(rest, path_);
-    return std::move(trace_);
-  }
-
- private:
-  // False: the value is done with. Depth 1 holds the keys, depth 2 the events; a bare list has them at 1.
-  bool Keep(int depth, Json::parse_event_t event, Json& parsed) {
-    using Parsed = Json::parse_event_t;
-    const bool begins = event == Parsed::array_start || event == Parsed::object_start;
-    if (begins || event == Parsed::value) limits_.Begin(depth);
-    if (event == Parsed::array_start && depth == 0) {
-      in_events_ = has_events_ = true;
-      events_depth_ = 1;
-    }
-    if (event == Parsed::key && depth == 1 && events_depth_ != 1) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      in_events_ = key == "traceEvents";
-      has_events_ = has_events_ || in_events_;
-      return in_events_ || KinetoDetails::IsOfFile(key);
-    }
-    if (begins || event == Parsed::key || !in_events_ || depth != events_depth_) return true;
-    if (event == Parsed::object_end) AddEvent(parsed);
-    return false;
   }
 
   void AddEvent(const Json& event) {
-    limits_.EndEvent();
     constexpr int64_t kBetweenReports = 1 << 14;
     if (++seen_ % kBetweenReports == 0 && progress_ && file_bytes_ > 0)
       progress_(std::min(1.0, static_cast<double>(buffer_->position()) / file_bytes_));
@@ -135,6 +120,7 @@ class Reader {
       ++trace_.skipped;
       return;
     }
+    if (*start > 0) first_ns_ = std::min(first_ns_, *start);
     AddActivity(event, of, *kind, *name, *start, *length);
   }
 
@@ -144,8 +130,8 @@ class Reader {
     result.kind = kind;
     result.start_ns = start_ns;
     result.end_ns = start_ns + length_ns;
-    result.pid = PidOf(event);
-    result.tid = JsonInteger(event, "tid").value_or(0);
+    result.pid = details_.ProcessOf(event);
+    result.tid = details_.ThreadOf(event, result.pid);
     if (kind == Kind::kKernel) {
       const std::string demangled = KinetoKernelName(name);
       result.name = names_.Intern(demangled);
@@ -164,17 +150,25 @@ class Reader {
     details_.Note(result);
     if (kind == Kind::kCopy) result.ends = ParseCopyName(name);
     if (kind == Kind::kSynchronization) result.sync_type = SynchronizationType(name);
+    if (start_ns <= 0 && IsOfDevice(kind)) return early_.push_back(result);
     trace_.events.push_back(result);
   }
 
-  // What the profiler says of itself stands in a process that has a name for a number.
-  int64_t PidOf(const Json& event) {
-    const std::string* named = JsonText(event, "pid");
-    if (named == nullptr) return JsonInteger(event, "pid").value_or(0);
-    constexpr int64_t kFirst = 0xffffff;  // beyond those of Linux
-    const auto [entry, is_new] = named_pids_.try_emplace(*named, kFirst - std::ssize(named_pids_));
-    if (is_new) trace_.processes.push_back({entry->second, names_.Intern(*named)});
-    return entry->second;
+  // A time of 0, which is 1970 where others are since then, says that none could be taken; so does one of
+  // what lasts nothing, or as long as since then.
+  void AddEarly() {
+    constexpr int64_t kDay = int64_t{86'400} * 1'000'000'000;
+    const bool since_1970 = first_ns_ != INT64_MAX && first_ns_ + trace_.base_ns > kDay;
+    early_.ForEach([&](const ImportEvent& event) {
+      const int64_t start_ns = event.start_ns + trace_.base_ns, length_ns = event.end_ns - event.start_ns;
+      const bool timeless =
+          since_1970 ? start_ns < kDay : start_ns == 0 && (length_ns == 0 || length_ns > kDay);
+      if (timeless) {
+        ++trace_.skipped;
+      } else {
+        trace_.events.push_back(event);
+      }
+    });
   }
 
   std::string path_;
@@ -187,16 +181,18 @@ class Reader {
   ImportNames names_{&trace_};
   KinetoDetails details_{&trace_, &names_};
   TensorFlowTimeline timeline_{&trace_, &names_};
-  std::map<std::string, int64_t> named_pids_;
-  bool in_events_ = false, has_events_ = false;
-  int events_depth_ = 2;
+  Spool<ImportEvent> early_;      // what ran on devices and began at 0 or before
+  int64_t first_ns_ = INT64_MAX;  // of what began later
 };
 
 }  // namespace
 
-ImportTrace ReadKineto(const std::string& path, const std::atomic<bool>* cancelled,
-                       const ImportProgress& progress) {
-  return Reader(path, cancelled, progress).Read();
+bool IsJsonTrace(const ForeignFile& file) {
+  return file.name.ends_with(".json") || file.name.ends_with(".json.gz");
+}
+
+ImportTrace ReadKineto(const ImportSource& source) {
+  return Reader(source.path, source.cancelled, source.progress).Read();
 }
 
 }  // namespace lanescope::traces

@@ -1,19 +1,19 @@
 // Events of a Chrome trace of Kineto, one at a time. Internal to traces.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <string_view>
 
-#include "traces/import/import.h"
-#include "traces/import/import_trace.h"
+#include "traces/import/importer.h"
 
 namespace lanescope::traces {
 
+// By its name: .json, .json.gz.
+bool IsJsonTrace(const ForeignFile& file);
+
 // Of a JSON file, compressed by gzip or not. Throws NotFound, InvalidArgument (no Chrome trace), DataLoss
 // (damaged), Cancelled. Reads events one by one, so that the text of a large file is not held as a tree.
-ImportTrace ReadKineto(const std::string& path, const std::atomic<bool>* cancelled = nullptr,
-                       const ImportProgress& progress = {});
+ImportTrace ReadKineto(const ImportSource& source);
 
 // ENUM_CUPTI_SYNC_TYPE of "Stream Wait Event" and the like.
 int SynchronizationType(std::string_view name);

@@ -1,6 +1,7 @@
 #include "traces/import/kineto_fields.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "traces/import/import_trace.h"
@@ -18,15 +19,67 @@ std::optional<int64_t> JsonInteger(const json& object, const char* key) {
   return found->get<int64_t>();
 }
 
-std::optional<int64_t> JsonNanoseconds(const json& object, const char* key) {
-  constexpr double kMaxMicroseconds = static_cast<double>(kMaxImportNs) / 1000;
+std::optional<int64_t> IdOfText(std::string_view text) {
+  const bool hex = text.starts_with("0x"), negative = text.starts_with('-');
+  text.remove_prefix(hex ? 2 : negative ? 1 : 0);
+  uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number, hex ? 16 : 10);
+  if (text.empty() || problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return static_cast<int64_t>(negative ? ~number + 1 : number);
+}
+
+std::optional<int64_t> JsonId(const json& object, const char* key) {
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  if (!(std::abs(found->get<double>()) < kMaxMicroseconds)) return std::nullopt;
-  // Times since 1970 lose their last digits as floating-point ns: whole and broken parts apart.
-  if (const auto whole = JsonInteger(object, key)) return *whole * 1000;
-  const double value = found->get<double>(), whole = std::floor(value);
-  return static_cast<int64_t>(whole) * 1000 + std::llround((value - whole) * 1000);
+  if (found == object.end()) return std::nullopt;
+  if (found->is_string()) return IdOfText(found->get_ref<const std::string&>());
+  if (found->is_number_unsigned()) return static_cast<int64_t>(found->get<uint64_t>());
+  return found->is_number_integer() ? std::optional(found->get<int64_t>()) : std::nullopt;
+}
+
+namespace {
+
+constexpr double kMaxMicroseconds = static_cast<double>(kMaxImportNs) / 1000;
+
+// Of "1714521600123456.032", to the last digit: whole and broken parts apart.
+std::optional<int64_t> NanosecondsOfDigits(std::string_view text) {
+  constexpr size_t kMostDigits = 18, kDigitsOfNs = 3;
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const size_t dot = std::min(text.find('.'), text.size());
+  const std::string_view whole = text.substr(0, dot);
+  const std::string_view broken = dot == text.size() ? std::string_view() : text.substr(dot + 1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (whole.empty() || whole.size() > kMostDigits || !std::ranges::all_of(whole, is_digit) ||
+      !std::ranges::all_of(broken, is_digit))
+    return std::nullopt;
+  int64_t microseconds = 0, ns = 0;
+  std::from_chars(whole.data(), whole.data() + whole.size(), microseconds);
+  if (microseconds >= kMaxImportNs / 1000) return std::nullopt;
+  for (size_t i = 0; i < kDigitsOfNs; ++i) ns = 10 * ns + (i < broken.size() ? broken[i] - '0' : 0);
+  if (broken.size() > kDigitsOfNs && broken[kDigitsOfNs] >= '5') ++ns;
+  const int64_t length = microseconds * 1000 + ns;
+  return negative ? -length : length;
+}
+
+}  // namespace
+
+std::optional<int64_t> JsonNanoseconds(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) return std::nullopt;
+  if (found->is_string()) {
+    const auto& digits = found->get_ref<const std::string&>();
+    if (const auto exact = NanosecondsOfDigits(digits)) return exact;
+    // "1.5e3".
+    double value = 0;
+    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (problem != std::errc() || end != digits.data() + digits.size() ||
+        !(std::abs(value) < kMaxMicroseconds))
+      return std::nullopt;
+    return std::llround(value * 1000);
+  }
+  const auto whole = JsonInteger(object, key);
+  if (!whole || *whole <= -kMaxImportNs / 1000 || *whole >= kMaxImportNs / 1000) return std::nullopt;
+  return *whole * 1000;
 }
 
 const std::string* JsonText(const json& object, const char* key) {

@@ -7,11 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace lanescope::traces {
 
 std::optional<int64_t> JsonInteger(const nlohmann::json& object, const char* key);
-// Of microseconds, whole or not.
+// A number of something, which may be a handle of 64 bits, and may be written as a text.
+std::optional<int64_t> JsonId(const nlohmann::json& object, const char* key);
+// "300", "0x55f0"; handles beyond 2^63 are negative.
+std::optional<int64_t> IdOfText(std::string_view text);
+// Of microseconds, whole or not, or the text of their digits.
 std::optional<int64_t> JsonNanoseconds(const nlohmann::json& object, const char* key);
 // Null: there is no such text. The object must outlive it.
 const std::string* JsonText(const nlohmann::json& object, const char* key);

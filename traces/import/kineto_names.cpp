@@ -15,6 +15,28 @@ int MemoryKind(std::string_view name) {
   return 7;
 }
 
+// As Intel's tools write a copy: "M2D" from memory that only the host knows, H memory of the host that
+// devices know, S shared, D a device's. Kind 0: the name has none.
+CopyEnds ParseCopyLetters(std::string_view name) {
+  constexpr std::string_view kLetters = "MHDS";
+  constexpr int kMemory[] = {0, 1, 2, 4};
+  const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  CopyEnds ends;
+  for (size_t two = name.find('2'); two != std::string_view::npos; two = name.find('2', two + 1)) {
+    if (two == 0 || two + 1 == name.size()) continue;
+    const size_t from = kLetters.find(name[two - 1]), to = kLetters.find(name[two + 1]);
+    const bool within = (two > 1 && is_letter(name[two - 2])) ||
+                        (two + 2 < name.size() && (is_letter(name[two + 2]) || name[two + 2] == '2'));
+    if (from == std::string_view::npos || to == std::string_view::npos || within) continue;
+    const bool from_host = from < 2, to_host = to < 2;
+    ends.kind = from_host ? (to_host ? 9 : 1) : to_host ? 2 : 8;
+    ends.src_memory = kMemory[from];
+    ends.dst_memory = kMemory[to];
+    return ends;
+  }
+  return ends;
+}
+
 }  // namespace
 
 CopyEnds ParseCopyName(std::string_view name) {
@@ -32,7 +54,7 @@ CopyEnds ParseCopyName(std::string_view name) {
                                                          {"CopyHostToDevice", 1},
                                                          {"CopyDeviceToHost", 2},
                                                          {"CopyDeviceToDevice", 8}};
-  CopyEnds ends;
+  CopyEnds ends = ParseCopyLetters(name);
   for (const auto& [text, kind] : kKinds) {
     if (name.find(text) != std::string_view::npos) ends.kind = kind;
   }

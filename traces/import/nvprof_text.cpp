@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "traces/import/kineto_events.h"
 
 namespace lanescope::traces {
@@ -177,14 +178,16 @@ class NvprofTextReader {
 
 }  // namespace
 
-bool LooksLikeNvprofText(std::string_view head) {
+// The names of its first columns stand in a line of their own, behind what nvprof says before.
+bool IsNvprofText(const ForeignFile& file) {
+  if (!file.name.ends_with(".csv")) return false;
+  const std::string head = file.Head();
   const size_t at = head.find(kFirstColumns);
-  return at != std::string_view::npos && (at == 0 || head[at - 1] == '\n');
+  return at != std::string::npos && (at == 0 || head[at - 1] == '\n');
 }
 
-ImportTrace ReadNvprofText(const std::string& bytes, const std::string& path,
-                           const std::atomic<bool>* cancelled) {
-  return NvprofTextReader(path, cancelled).Read(bytes);
+ImportTrace ReadNvprofText(const ImportSource& source) {
+  return NvprofTextReader(source.path, source.cancelled).Read(ReadFile(source.path));
 }
 
 }  // namespace lanescope::traces

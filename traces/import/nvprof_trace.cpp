@@ -250,9 +250,10 @@ class NvprofReader {
 
 }  // namespace
 
-bool IsNvprof(const std::string& path) {
+bool IsNvprof(const ForeignFile& file) {
+  if (!file.is_regular) return false;
   try {
-    Database database(path, OpenMode::kReadOnly);
+    Database database(file.path, OpenMode::kReadOnly);
     if (!database.HasTable(tables::kNvprofText.sql_name())) return false;
     return database.HasTable(tables::kNvprofConcurrentKernel.sql_name()) ||
            database.HasTable(tables::kNvprofRuntimeCall.sql_name());
@@ -261,8 +262,8 @@ bool IsNvprof(const std::string& path) {
   }
 }
 
-ImportTrace ReadNvprof(const std::string& path, const std::atomic<bool>* cancelled) {
-  return NvprofReader(path, cancelled).Read();
+ImportTrace ReadNvprof(const ImportSource& source) {
+  return NvprofReader(source.path, source.cancelled).Read();
 }
 
 }  // namespace lanescope::traces

@@ -1,19 +1,18 @@
 // The SQLite file that nvprof writes (nvprof -o FILE). Internal to traces.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "traces/import/import_trace.h"
+#include "traces/import/importer.h"
 
 namespace lanescope::traces {
 
 // Whether a file is a database with tables of nvprof.
-bool IsNvprof(const std::string& path);
+bool IsNvprof(const ForeignFile& file);
 
 // Throws DataLoss for a damaged file, Cancelled.
-ImportTrace ReadNvprof(const std::string& path, const std::atomic<bool>* cancelled);
+ImportTrace ReadNvprof(const ImportSource& source);
 
 // Of a number of CUPTI: "cudaLaunchKernel" for 211 of the runtime; "runtime call 999" for what is not known.
 std::string CallOfNumber(bool runtime, int64_t number);

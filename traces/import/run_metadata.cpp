@@ -1,7 +1,10 @@
 // Field numbers are those of TensorFlow's config.proto (RunMetadata) and step_stats.proto.
 #include "traces/import/run_metadata.h"
 
+#include <filesystem>
+
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "traces/import/tensorflow_devices.h"
 #include "traces/import/wire_message.h"
 
@@ -106,6 +109,30 @@ void ReadDevice(WireMessage message, const std::atomic<bool>* cancelled, ImportT
   }
 }
 
+// The head of a file ends within the first message, so only where that begins is looked at: lengths that fit
+// into the file, and a device's name. A NodeDef, the first of a GraphDef, begins with a text; taken for a
+// message, that has no such fields.
+bool BeginsRunMetadata(std::string_view head, uint64_t size) {
+  const auto open = [&](int field) -> bool {
+    if (head.empty() || head.front() != static_cast<char>(field << 3 | 2)) return false;
+    head.remove_prefix(1);
+    uint64_t length = 0;
+    for (int shift = 0; shift < 35 && !head.empty(); shift += 7) {
+      const auto byte = static_cast<uint8_t>(head.front());
+      head.remove_prefix(1);
+      length |= uint64_t{byte & 0x7fu} << shift;
+      if (byte >= 0x80) continue;
+      if (length > size) return false;
+      size = length;
+      return true;
+    }
+    return false;
+  };
+  if (!open(kStepStats) || !open(kDevStats) || !open(kDeviceName)) return false;
+  const std::string_view name = head.substr(0, size);
+  return name.starts_with('/') && name.find(':') != std::string_view::npos;
+}
+
 }  // namespace
 
 ImportEvent TensorFlowRows::EventOf(const TensorFlowRow& row, std::string_view name) {
@@ -192,32 +219,16 @@ void TensorFlowRows::Finish() {
   }
 }
 
-// The head of a file ends within the first message, so only where that begins is looked at: lengths that fit
-// into the file, and a device's name. A NodeDef, the first of a GraphDef, begins with a text; taken for a
-// message, that has no such fields.
-bool LooksLikeRunMetadata(std::string_view head, uint64_t size) {
-  const auto open = [&](int field) -> bool {
-    if (head.empty() || head.front() != static_cast<char>(field << 3 | 2)) return false;
-    head.remove_prefix(1);
-    uint64_t length = 0;
-    for (int shift = 0; shift < 35 && !head.empty(); shift += 7) {
-      const auto byte = static_cast<uint8_t>(head.front());
-      head.remove_prefix(1);
-      length |= uint64_t{byte & 0x7fu} << shift;
-      if (byte >= 0x80) continue;
-      if (length > size) return false;
-      size = length;
-      return true;
-    }
-    return false;
-  };
-  if (!open(kStepStats) || !open(kDevStats) || !open(kDeviceName)) return false;
-  const std::string_view name = head.substr(0, size);
-  return name.starts_with('/') && name.find(':') != std::string_view::npos;
+bool IsRunMetadata(const ForeignFile& file) {
+  if (!file.name.ends_with(".pb") && !file.name.ends_with(".run_metadata")) return false;
+  std::error_code error;
+  const auto size = std::filesystem::file_size(file.path, error);
+  return !error && BeginsRunMetadata(file.Head(), size);
 }
 
-ImportTrace ReadRunMetadata(const std::string& bytes, const std::string& path,
-                            const std::atomic<bool>* cancelled) {
+ImportTrace ReadRunMetadata(const ImportSource& source) {
+  const std::string& path = source.path;
+  const std::string bytes = ReadFile(path);
   ImportTrace trace;
   trace.format = "TensorFlow's RunMetadata";
   TensorFlowRows rows(&trace);
@@ -231,7 +242,7 @@ ImportTrace ReadRunMetadata(const std::string& bytes, const std::string& path,
     has_stats = true;
     WireMessage stats = metadata.Nested();
     while (stats.Next()) {
-      if (stats.field() == kDevStats) ReadDevice(stats.Nested(), cancelled, &trace, &rows);
+      if (stats.field() == kDevStats) ReadDevice(stats.Nested(), source.cancelled, &trace, &rows);
     }
   }
   rows.Finish();

@@ -2,11 +2,10 @@
 // Internal to traces.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <string_view>
 
-#include "traces/import/import_trace.h"
+#include "traces/import/importer.h"
 
 namespace lanescope::traces {
 
@@ -42,11 +41,9 @@ class TensorFlowRows {
   std::map<int64_t, Doubled> kernels_, copies_;  // by GPU
 };
 
+// A .pb or .run_metadata file by its first bytes: others of these are graphs.
+bool IsRunMetadata(const ForeignFile& file);
 // Throws InvalidArgument for a file that is no RunMetadata, DataLoss for a damaged one, Cancelled.
-ImportTrace ReadRunMetadata(const std::string& bytes, const std::string& path,
-                            const std::atomic<bool>* cancelled);
-// Whether a file of `size` bytes that begins with `head` is a RunMetadata with step statistics; a GraphDef is
-// none.
-bool LooksLikeRunMetadata(std::string_view head, uint64_t size);
+ImportTrace ReadRunMetadata(const ImportSource& source);
 
 }  // namespace lanescope::traces

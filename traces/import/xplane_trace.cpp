@@ -3,9 +3,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "traces/import/tensorflow_devices.h"
 #include "traces/import/wire_message.h"
 
@@ -47,9 +50,19 @@ std::string_view Find(const Texts& texts, int64_t key) {
 
 // What an event's statistics say.
 struct Facts {
-  int64_t correlation = -1, step = -1;
+  int64_t correlation = -1, step = -1, step_id = -1, device = -1, graph = -1, graph_node = -1;
   std::string_view kernel, copy, op;
 };
+
+// A statistic of an event, or of a plane.
+struct Stat {
+  std::string_view name, text;
+  int64_t number = 0;
+};
+
+// What a kernel is called by that a graph launched: XLA knows of it no more than that it is one of its own.
+constexpr std::string_view kOfModule = "XlaModule:";
+constexpr std::string_view kEnvironment = "Task Environment";
 
 class XPlaneReader {
  public:
@@ -66,6 +79,8 @@ class XPlaneReader {
     }
     if (trace_.events.empty() && trace_.skipped == 0)
       Throw(Code::kInvalidArgument, "{} holds no events of devices or threads", path_);
+    // Times are behind the start of the profile, or since 1970 as that is.
+    if (first_ns_ < profile_start_ns_ / 2) trace_.base_ns = UsableBase(profile_start_ns_);
     return std::move(trace_);
   }
 
@@ -74,9 +89,10 @@ class XPlaneReader {
     event_names_.clear();
     stat_names_.clear();
     std::string_view name;
-    std::vector<WireMessage> lines;
+    std::vector<WireMessage> lines, stats;
     while (plane.Next()) {
       if (plane.field() == 2) name = plane.Bytes();
+      if (plane.field() == 6) stats.push_back(plane.Nested());
       if (plane.field() == 3) lines.push_back(plane.Nested());
       if (plane.field() == 4) AddName(plane.Nested(), &event_names_);
       if (plane.field() == 5) AddName(plane.Nested(), &stat_names_);
@@ -87,8 +103,11 @@ class XPlaneReader {
       device_ = static_cast<int64_t>(trace_.hosts.size());
       trace_.hosts.emplace_back(name);
     }
-    ++process_;
     for (const WireMessage& line : lines) ReadLine(line, name);
+    for (const WireMessage& each : stats) {
+      const Stat stat = StatOf(each);
+      if (name == kEnvironment && stat.name == "profile_start_time") profile_start_ns_ = stat.number;
+    }
   }
 
   void ReadLine(WireMessage line, std::string_view plane_name) {
@@ -111,29 +130,38 @@ class XPlaneReader {
       return;
     }
     if ((plane_ == Plane::kThreads || plane_ == Plane::kCalls) && !name.empty() && !events.empty())
-      trace_.threads.push_back({process_, id, names_.Intern(name)});
+      trace_.threads.push_back({kProcess, id, names_.Intern(name)});
+    beside_core_ = plane_ == Plane::kAccelerator && name.find("Async") != std::string_view::npos;
     for (const WireMessage& event : events) {
       CheckImportGoesOn(cancelled_);
       AddEvent(event, id, begin_ns);
     }
   }
 
-  Facts FactOf(WireMessage stat, Facts facts) const {
-    int64_t key = 0, number = 0;
-    std::string_view text;
-    while (stat.Next()) {
-      if (stat.field() == 1) key = stat.Integer();
-      if (stat.field() == 3 || stat.field() == 4) number = stat.Integer();
-      if (stat.field() == 5) text = stat.Bytes();
-      if (stat.field() == 7) text = Find(stat_names_, stat.Integer());
+  Stat StatOf(WireMessage message) const {
+    Stat stat;
+    int64_t key = 0;
+    while (message.Next()) {
+      if (message.field() == 1) key = message.Integer();
+      if (message.field() == 3 || message.field() == 4) stat.number = message.Integer();
+      if (message.field() == 5) stat.text = message.Bytes();
+      if (message.field() == 7) stat.text = Find(stat_names_, message.Integer());
     }
-    const std::string_view name = Find(stat_names_, key);
-    if (name == "correlation_id") facts.correlation = number;
-    if (name == "step_num" || name == "step_id") facts.step = number;
-    if (name == "kernel_details") facts.kernel = text;
-    if (name == "memcpy_details") facts.copy = text;
-    if (name == "tf_op") facts.op = text;
-    return facts;
+    stat.name = Find(stat_names_, key);
+    return stat;
+  }
+
+  void AddFact(const Stat& stat, Facts* facts) const {
+    const auto [name, text, number] = stat;
+    if (name == "correlation_id" && number > 0) facts->correlation = number;
+    if (name == "step_num") facts->step = number;
+    if (name == "step_id") facts->step_id = number;
+    if (name == "device_ordinal") facts->device = number;
+    if (name == "cuda_graph_id" && number > 0) facts->graph = number;
+    if (name == "cuda_graph_node_id" && number > 0) facts->graph_node = number;
+    if (name == "kernel_details") facts->kernel = text;
+    if (name == "memcpy_details") facts->copy = text;
+    if (name == "tf_op" && !text.ends_with(kOfModule)) facts->op = text;
   }
 
   void AddEvent(WireMessage message, int64_t line, int64_t begin_ns) {
@@ -144,7 +172,7 @@ class XPlaneReader {
       if (message.field() == 1) metadata = message.Integer();
       if (message.field() == 2) offset_ps = message.Integer();
       if (message.field() == 3) length_ps = message.Integer();
-      if (message.field() == 4) facts = FactOf(message.Nested(), facts);
+      if (message.field() == 4) AddFact(StatOf(message.Nested()), &facts);
       if (message.field() == 5) timed = false;  // a count, of no time
     }
     const std::string_view name = Find(event_names_, metadata);
@@ -160,27 +188,28 @@ class XPlaneReader {
     event.start_ns = start_ns;
     event.end_ns = begin_ns + (offset_ps + length_ps) / 1000;
     event.correlation = facts.correlation;
-    event.pid = process_;
+    event.graph = facts.graph;
+    event.graph_node = facts.graph_node;
+    event.pid = kProcess;
     event.tid = line;
+    first_ns_ = std::min(first_ns_, start_ns);
     Describe(name, facts, line, &event);
     trace_.events.push_back(event);
   }
 
   void Describe(std::string_view name, const Facts& facts, int64_t line, ImportEvent* event) {
-    if (plane_ == Plane::kThreads || plane_ == Plane::kCalls) {
-      event->kind = plane_ == Plane::kCalls ? Kind::kApiCall : Kind::kRange;
-      event->name =
-          facts.step >= 0 && event->kind == Kind::kRange && name.find("step") != std::string_view::npos
-              ? names_.Intern(fmt::format("step {}", facts.step))
-              : names_.Intern(name);
-      return;
-    }
+    if (plane_ == Plane::kThreads || plane_ == Plane::kCalls) return DescribeOnHost(name, facts, line, event);
     event->kind = Kind::kKernel;
     event->device = device_;
     event->on_host = plane_ == Plane::kAccelerator;
     event->stream = line & 0x7fffffff;
     event->name = names_.Intern(name);
     if (!facts.op.empty()) event->brief = names_.Intern(facts.op);
+    // What moves data beside the core of a TPU.
+    if (beside_core_) {
+      event->kind = Kind::kCopy;
+      event->ends = {kWithinDevice, kDeviceMemory, kDeviceMemory};
+    }
     if (!facts.copy.empty() && plane_ == Plane::kGpu) {
       event->kind = Kind::kCopy;
       event->ends = ParseTensorFlowCopy(name);
@@ -193,20 +222,52 @@ class XPlaneReader {
     trace_.launches.push_back(launch);
   }
 
+  // CUPTI's calls have a plane of their own, or stand among what threads annotate, as those with correlation
+  // ids; so do the ops of a CPU, which name their device.
+  void DescribeOnHost(std::string_view name, const Facts& facts, int64_t line, ImportEvent* event) {
+    event->name = names_.Intern(name);
+    if (plane_ == Plane::kCalls || facts.correlation > 0) {
+      event->kind = Kind::kApiCall;
+    } else if (facts.device >= 0) {
+      event->kind = Kind::kKernel;
+      event->on_host = true;
+      event->device = CpuOf(facts.device);
+      event->stream = line & 0x7fffffff;
+      if (!facts.op.empty()) event->brief = names_.Intern(facts.op);
+    } else {
+      const bool has_id = facts.step_id >= 0 && name.find("step") != std::string_view::npos;
+      const int64_t step = facts.step >= 0 ? facts.step : has_id ? facts.step_id : -1;
+      if (step >= 0) event->name = names_.Intern(fmt::format("step {}", step));
+    }
+  }
+
+  int64_t CpuOf(int64_t ordinal) {
+    const auto [entry, is_new] = cpus_.try_emplace(ordinal, std::ssize(trace_.hosts));
+    if (is_new) trace_.hosts.push_back(fmt::format("/device:CPU:{}", ordinal));
+    return entry->second;
+  }
+
+  static constexpr int64_t kProcess = 1;                      // all planes are of one
+  static constexpr int kWithinDevice = 8, kDeviceMemory = 2;  // ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND
+
   const std::string& path_;
   const std::atomic<bool>* cancelled_;
   ImportTrace trace_;
   ImportNames names_;
   Plane plane_ = Plane::kOther;
-  int64_t device_ = 0, process_ = 0;
+  int64_t device_ = 0;
+  bool beside_core_ = false;  // the line is of what does not run on the core
+  std::map<int64_t, int64_t> cpus_;
+  int64_t profile_start_ns_ = 0, first_ns_ = INT64_MAX;
   Texts event_names_, stat_names_;
 };
 
 }  // namespace
 
-ImportTrace ReadXPlane(const std::string& bytes, const std::string& path,
-                       const std::atomic<bool>* cancelled) {
-  return XPlaneReader(path, cancelled).Read(bytes);
+bool IsXPlane(const ForeignFile& file) { return file.name.ends_with(".xplane.pb"); }
+
+ImportTrace ReadXPlane(const ImportSource& source) {
+  return XPlaneReader(source.path, source.cancelled).Read(ReadFile(source.path));
 }
 
 }  // namespace lanescope::traces

@@ -28,6 +28,7 @@ ActivityCursor::ActivityCursor(ParallelReader* reader, std::vector<WantedRun> ru
       filter_(filter),
       origins_(origins),
       columns_(columns),
+      ours_(ours),
       devices_(static_cast<size_t>(reader->threads()),
                ours ? DeviceNumbers() : DeviceNumbers(reader->database())) {}
 
@@ -53,7 +54,9 @@ void ActivityCursor::Read(const T& from, std::vector<Wanted<std::type_identity_t
         activity.run = filter_.Of(activity.global_pid);
         if (activity.run < 0) return;
         const std::optional<int64_t> start = row[from.start], end = row[from.end];
-        if (!start || !end || *end < *start) return visitor->Invalid(at, activity.run);
+        // In CUPTI's records start and end of 0 say that no time could be taken.
+        const bool timeless = !ours_ && start == 0 && end == 0;
+        if (!start || !end || *end < *start || timeless) return visitor->Invalid(at, activity.run);
         activity.start_ns = *start;
         activity.end_ns = *end;
         activity.device = devices_[static_cast<size_t>(at.worker)].Of(activity.global_pid, row[from.device]);

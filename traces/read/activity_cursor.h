@@ -79,6 +79,7 @@ class ActivityCursor {
   const RunFilter filter_;
   const Origins& origins_;
   const Columns columns_;
+  const bool ours_;
   std::vector<DeviceNumbers> devices_;  // by worker
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "traces/read/activity_cursor.h"
 #include "traces/read/activity_names.h"
@@ -25,22 +26,87 @@ int FindCommand(const TraceRun& run, int schedule, int command) {
   return static_cast<int>(found - run.commands.begin());
 }
 
+// Whether anything has no correlation id.
+bool HasUncorrelated(Database& database) {
+  bool has = false;
+  const auto look = [&](const auto& from) {
+    if (has) return;
+    ReadRows(database, from, {from.correlation},
+             [&](const auto& row) { has = has || row[from.correlation].value_or(-1) <= 0; });
+  };
+  look(tables::kKernel);
+  look(tables::kGraphTrace);
+  look(tables::kMemcpy);
+  look(tables::kMemset);
+  return has;
+}
+
+// Finds the steps of what has no correlation id, which are known once those of all others are.
+class NeighbourSteps : public ActivityVisitor {
+ public:
+  NeighbourSteps(const TraceRun& run, const RangeSteps& steps) : calls_(run.api_calls), steps_(steps) {}
+
+  void Begin(int) override {}
+  void Launch(Stretch, const ActivityRow& row, const LaunchNames&) override { Add(row); }
+  void Copy(Stretch, const ActivityRow& row, const CopiedBytes&) override { Add(row); }
+  void Memset(Stretch, const ActivityRow& row, int64_t) override { Add(row); }
+  void Invalid(Stretch, int) override {}
+
+  // In the order in which they came.
+  std::vector<int> Take() {
+    std::vector<size_t> unknown;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      if (places_[i].step == kStepOfNeighbours) unknown.push_back(i);
+    }
+    ResolveSteps(&places_);
+    std::vector<int> steps;
+    for (size_t u = 0; u < unknown.size(); ++u) {
+      const StepPlace& place = places_[unknown[u]];
+      steps.push_back(place.step == kStepOfNeighbours ? steps_.AtTime(processes_[u], place.start_ns)
+                                                      : place.step);
+    }
+    return steps;
+  }
+
+ private:
+  void Add(const ActivityRow& row) {
+    int step = kStepOfNeighbours;
+    if (row.correlation > 0) {
+      const int call = calls_.Find(row.global_pid, row.correlation, row.start_ns);
+      step = steps_.OfLaunch(call, row.global_pid, row.start_ns);
+    } else {
+      processes_.push_back(row.global_pid);
+    }
+    places_.push_back({row.device, row.stream, row.start_ns, step});
+  }
+
+  const ApiCallIndex calls_;
+  const RangeSteps& steps_;
+  std::vector<StepPlace> places_;
+  std::vector<int64_t> processes_;  // of what has no correlation id
+};
+
 // Says of what it is given which call, command and step it is of, and hands it on.
 class RunActivities : public ActivityVisitor {
  public:
-  RunActivities(Database& database, TextNumbers* texts, TraceRun* run, RunSink* sink)
-      : calls_(run->api_calls), texts_(*texts), run_(*run), sink_(*sink) {
-    if (run->steps.empty() && !run->ranges.empty()) steps_.emplace(*run);
-    if (steps_ && steps_->empty()) steps_.reset();
-    for (size_t i = 0; steps_ && i < run->api_calls.size(); ++i)
-      run->api_calls[i].step = steps_->OfCall(static_cast<int>(i));
+  RunActivities(Database& database, TextNumbers* texts, TraceRun* run, RunSink* sink,
+                const RangeSteps* steps, std::vector<int> steps_of_neighbours)
+      : calls_(run->api_calls),
+        texts_(*texts),
+        run_(*run),
+        sink_(*sink),
+        steps_(steps),
+        of_neighbours_(std::move(steps_of_neighbours)) {
+    if (steps != nullptr) windows_ = steps->Windows();
     using tables::kCollective;
     ReadRows(database, kCollective,
              {kCollective.global_pid, kCollective.correlation, kCollective.kind, kCollective.bytes,
-              kCollective.ranks, kCollective.group},
+              kCollective.ranks, kCollective.group, kCollective.src_rank, kCollective.dst_rank},
              [&](const auto& row) {
                TraceCollective collective{0, texts_.Add(row[kCollective.kind]), row[kCollective.bytes],
                                           row[kCollective.ranks]};
+               collective.src_rank = row[kCollective.src_rank];
+               collective.dst_rank = row[kCollective.dst_rank];
                if (!row[kCollective.group].empty()) collective.group = texts_.Add(row[kCollective.group]);
                collectives_.emplace(std::pair(row[kCollective.global_pid].value_or(0),
                                               row[kCollective.correlation].value_or(-1)),
@@ -84,7 +150,9 @@ class RunActivities : public ActivityVisitor {
     sink_.Call(call);
   }
   int64_t Finish() {
-    if (steps_) run_.steps = windows_.Steps();
+    if (steps_ == nullptr) return last_ns_;
+    run_.steps = steps_->StepsOf(windows_);
+    if (!windows_.empty()) run_.steps_without_work = steps_->WithoutWork(run_.steps);
     return last_ns_;
   }
 
@@ -100,8 +168,10 @@ class RunActivities : public ActivityVisitor {
     activity->api = calls_.Find(row.global_pid, row.correlation, row.start_ns);
     if (activity->api >= 0) activity->range = run_.api_calls[static_cast<size_t>(activity->api)].range;
     last_ns_ = std::max(last_ns_, row.end_ns);
-    if (!steps_) return;
-    activity->step = steps_->OfLaunch(activity->api, row.global_pid, row.start_ns);
+    if (steps_ == nullptr) return;
+    const bool by_neighbours = row.correlation <= 0 && next_ < of_neighbours_.size();
+    activity->step = by_neighbours ? of_neighbours_[next_++]
+                                   : steps_->OfLaunch(activity->api, row.global_pid, row.start_ns);
     windows_.Add(activity->step, row.start_ns, row.end_ns);
   }
   template <typename Activity>
@@ -120,7 +190,9 @@ class RunActivities : public ActivityVisitor {
   TraceRun& run_;
   RunSink& sink_;
   std::map<std::pair<int64_t, int64_t>, TraceCollective> collectives_;  // by process and correlation id
-  std::optional<RangeSteps> steps_;                                     // where ranges make them
+  const RangeSteps* const steps_;          // where ranges make them; else null
+  const std::vector<int> of_neighbours_;   // steps of what has no correlation id, in the order of reading
+  size_t next_ = 0;
   StepWindows windows_;
   int64_t last_ns_ = INT64_MIN;  // of calls and activities
 };
@@ -160,7 +232,24 @@ int64_t ReadActivities(Database& database, bool ours, bool calls_kept, TextNumbe
                 [run](int, int schedule, int command) { return FindCommand(*run, schedule, command); }, {});
   }
   ActivityCursor cursor(&reader, runs, filter, ours, origins, {});
-  RunActivities activities(database, &texts, run, sink);
+  const auto read = [&cursor](ActivityVisitor* visitor) {
+    cursor.ReadKernels(visitor);
+    cursor.ReadGraphs(visitor);
+    cursor.ReadCopies(visitor);
+    cursor.ReadMemsets(visitor);
+  };
+  std::optional<RangeSteps> steps;
+  if (run->steps.empty() && !run->ranges.empty()) steps.emplace(*run);
+  if (steps && steps->empty()) steps.reset();
+  for (size_t i = 0; steps && i < run->api_calls.size(); ++i)
+    run->api_calls[i].step = steps->OfCall(static_cast<int>(i));
+  std::vector<int> of_neighbours;
+  if (steps && !ours && HasUncorrelated(database)) {
+    NeighbourSteps neighbours(*run, *steps);
+    read(&neighbours);
+    of_neighbours = neighbours.Take();
+  }
+  RunActivities activities(database, &texts, run, sink, steps ? &*steps : nullptr, std::move(of_neighbours));
   sink->Begin(*run);
   const auto call = [&](const TraceApiCall& each) { activities.Call(each); };
   if (calls_kept) {
@@ -168,10 +257,7 @@ int64_t ReadActivities(Database& database, bool ours, bool calls_kept, TextNumbe
   } else {
     ReadApiCalls(database, filter, texts, &run->invalid_rows, call);
   }
-  cursor.ReadKernels(&activities);
-  cursor.ReadGraphs(&activities);
-  cursor.ReadCopies(&activities);
-  cursor.ReadMemsets(&activities);
+  read(&activities);
   return activities.Finish();
 }
 

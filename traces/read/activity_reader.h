@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,10 @@ class TextNumbers {
   int Number(std::optional<int64_t> id);
   // Of a text that is not in StringIds; equal texts have one number.
   int Add(std::string_view text);
+  // Until the next is added; "" for -1.
+  std::string_view Text(int number) const {
+    return number < 0 ? std::string_view() : std::string_view(texts_[static_cast<size_t>(number)]);
+  }
 
  private:
   struct Entry {

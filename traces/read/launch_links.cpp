@@ -30,7 +30,7 @@ class OpenRanges {
 ApiCallIndex::ApiCallIndex(const std::vector<TraceApiCall>& calls) {
   entries_.reserve(calls.size());
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (calls[i].correlation < 0) continue;
+    if (calls[i].correlation <= 0) continue;  // 0 is none, too
     entries_.push_back(
         {calls[i].correlation, GlobalPidOf(calls[i].global_tid), calls[i].start_ns, static_cast<int>(i)});
   }
@@ -41,7 +41,7 @@ ApiCallIndex::ApiCallIndex(const std::vector<TraceApiCall>& calls) {
 }
 
 int ApiCallIndex::Find(int64_t global_pid, int64_t correlation, int64_t not_after) const {
-  if (correlation < 0) return -1;
+  if (correlation <= 0) return -1;
   auto entry = std::lower_bound(entries_.begin(), entries_.end(), std::pair(correlation, global_pid),
                                 [global_pid](const Entry& a, const std::pair<int64_t, int64_t>& key) {
                                   if (a.correlation != key.first) return a.correlation < key.first;

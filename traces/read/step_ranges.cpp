@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "traces/store/nsys_tables.h"
@@ -20,21 +22,26 @@ bool HasStepRanges(Database& database) {
     }
   }
   bool has = false;
-  ReadRows(database, kNvtxEvent, {kNvtxEvent.text, kNvtxEvent.text_id}, [&](const auto& row) {
-    has = has || (row.IsNull(kNvtxEvent.text) ? step_ids.contains(row[kNvtxEvent.text_id].value_or(-1))
-                                              : ParseStepText(row[kNvtxEvent.text]).has_value());
-  });
+  ReadRows(
+      database, kNvtxEvent, {kNvtxEvent.text, kNvtxEvent.text_id, kNvtxEvent.domain}, [&](const auto& row) {
+        if (row[kNvtxEvent.domain].value_or(0) != 0) return;
+        has = has || (row.IsNull(kNvtxEvent.text) ? step_ids.contains(row[kNvtxEvent.text_id].value_or(-1))
+                                                  : ParseStepText(row[kNvtxEvent.text]).has_value());
+      });
   return has;
 }
 
 RangeSteps::RangeSteps(const TraceRun& run) : index_(run.api_calls) {
   CollectRanges(run);
   if (ranges_.empty()) return;
+  for (const TraceSpan& span : run.spans) {
+    if (span.unrecorded_ns > 0) interrupted_.push_back(span.start_ns);
+  }
   calls_.reserve(run.api_calls.size());
   for (const TraceApiCall& call : run.api_calls) {
     const auto own = of_threads_.find(call.global_tid);
     const int step = own == of_threads_.end() ? -1 : At(own->second, call.start_ns);
-    calls_.push_back(step >= 0 ? step : At(GlobalPidOf(call.global_tid), call.start_ns));
+    calls_.push_back(step >= 0 ? step : AtTime(GlobalPidOf(call.global_tid), call.start_ns));
   }
 }
 
@@ -43,7 +50,7 @@ void RangeSteps::CollectRanges(const TraceRun& run) {
   std::vector<std::optional<StepText>> parsed(run.texts.size());
   for (size_t i = 0; i < run.texts.size(); ++i) parsed[i] = ParseStepText(run.texts[i]);
   const auto text_of = [&](const TraceRange& range) {
-    return range.text < 0 ? std::nullopt : parsed[static_cast<size_t>(range.text)];
+    return range.text < 0 || range.of_library ? std::nullopt : parsed[static_cast<size_t>(range.text)];
   };
   std::pair<int, int> best(INT32_MAX, 0);  // kind, 1: without numbers
   const auto kind_of = [](const StepText& text) { return std::pair(text.rank, text.number < 0 ? 1 : 0); };
@@ -66,8 +73,7 @@ void RangeSteps::CollectRanges(const TraceRun& run) {
   }
 }
 
-// The range of the process that contains `time`: the last that started no later.
-int RangeSteps::At(int64_t global_pid, int64_t time) const {
+int RangeSteps::AtTime(int64_t global_pid, int64_t time) const {
   auto process = ranges_.find(global_pid);
   if (process == ranges_.end() && (global_pid == 0 && ranges_.size() == 1)) process = ranges_.begin();
   return process == ranges_.end() ? -1 : At(process->second, time);
@@ -84,10 +90,76 @@ int RangeSteps::At(const std::vector<Range>& ranges, int64_t time) {
 
 int RangeSteps::OfLaunch(int api_call, int64_t global_pid, int64_t start_ns) const {
   if (api_call >= 0) return OfCall(api_call);
-  return calls_.empty() ? At(global_pid, start_ns) : -1;
+  return calls_.empty() ? AtTime(global_pid, start_ns) : -1;
+}
+
+StepWindows RangeSteps::Windows() const {
+  StepWindows windows;
+  for (const int64_t time : interrupted_) windows.Interrupt(time);
+  return windows;
+}
+
+std::vector<TraceStep> RangeSteps::StepsOf(const StepWindows& windows) const {
+  if (!windows.empty()) return windows.Steps();
+  StepWindows of_ranges = Windows();
+  for (const auto& [process, ranges] : ranges_) {
+    for (const Range& range : ranges)
+      of_ranges.Add(static_cast<int>(range.number), range.start_ns, std::min(range.end_ns, kMaxTime));
+  }
+  std::vector<TraceStep> steps = of_ranges.Steps();
+  // Between two ranges is no step.
+  for (TraceStep& step : steps) step.end_ns = std::min(step.end_ns, of_ranges.EndOf(step.step));
+  return steps;
+}
+
+std::vector<int> RangeSteps::WithoutWork(const std::vector<TraceStep>& steps) const {
+  std::set<int> numbers;
+  for (const auto& [process, ranges] : ranges_) {
+    for (const Range& range : ranges) numbers.insert(static_cast<int>(range.number));
+  }
+  for (const TraceStep& step : steps) numbers.erase(step.step);
+  return {numbers.begin(), numbers.end()};
+}
+
+void ResolveSteps(std::vector<StepPlace>* places) {
+  const auto unknown = [](const StepPlace& place) { return place.step == kStepOfNeighbours; };
+  if (std::ranges::none_of(*places, unknown)) return;
+  struct Neighbours {
+    int on_stream = kStepOfNeighbours, on_device = kStepOfNeighbours;
+  };
+  std::vector<size_t> order(places->size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, {}, [&](size_t i) { return (*places)[i].start_ns; });
+  std::vector<Neighbours> before(places->size());
+  const auto look = [&](auto begin, auto end, const auto& visit) {
+    std::map<int, int> devices;
+    std::map<std::pair<int, int>, int> streams;
+    for (; begin != end; ++begin) {
+      const StepPlace& place = (*places)[*begin];
+      int& device = devices.try_emplace(place.device, kStepOfNeighbours).first->second;
+      int& stream = streams.try_emplace({place.device, place.stream}, kStepOfNeighbours).first->second;
+      if (unknown(place)) {
+        visit(*begin, Neighbours{stream, device});
+      } else {
+        device = stream = place.step;
+      }
+    }
+  };
+  look(order.begin(), order.end(), [&](size_t i, const Neighbours& found) { before[i] = found; });
+  std::vector<std::pair<size_t, int>> resolved;
+  look(order.rbegin(), order.rend(), [&](size_t i, const Neighbours& after) {
+    const Neighbours& first = before[i];
+    const bool one = first.on_stream == after.on_stream && first.on_stream != kStepOfNeighbours;
+    const int step = one                                    ? first.on_stream
+                     : first.on_device != kStepOfNeighbours ? first.on_device
+                                                            : after.on_device;
+    resolved.emplace_back(i, step);
+  });
+  for (const auto& [i, step] : resolved) (*places)[i].step = step;
 }
 
 void StepWindows::Add(int step, int64_t start_ns, int64_t end_ns) {
+  empty_ = false;
   if (step < 0) return outside_.push_back(start_ns);
   const auto [entry, is_new] = activities_.try_emplace(step, TraceStep{step, start_ns, end_ns});
   TraceStep& window = entry->second;

@@ -109,11 +109,12 @@ struct TraceApiCall {
 
 // What a kernel of NCCL moves, where an import says it.
 struct TraceCollective {
-  int launch = 0;     // index into launches
-  int kind = -1;      // text: as the profiler calls it
-  int64_t bytes = 0;  // the larger of what goes into and comes out of a rank; 0: not known
-  int64_t ranks = 0;  // that take part; 0: not known
-  int group = -1;     // text: the process group; -1: not known
+  int launch = 0;                    // index into launches
+  int kind = -1;                     // text: as the profiler calls it
+  int64_t bytes = 0;                 // the larger of what goes into and comes out of a rank; 0: not known
+  int64_t ranks = 0;                 // that take part; 0: not known
+  int group = -1;                    // text: the process group; -1: not known
+  int src_rank = -1, dst_rank = -1;  // of a message; -1: not known
 };
 
 // An NVTX range: push/pop ranges belong to a thread, start/end ranges to the process.
@@ -122,8 +123,9 @@ struct TraceRange {
   int64_t global_tid = 0;
   int text = -1;
   bool process_wide = false;
-  bool open = false;  // it had not ended when the trace did; end_ns is the end of the trace
-  int details = -1;   // index into operators
+  bool open = false;        // it had not ended when the trace did; end_ns is the end of the trace
+  bool of_library = false;  // of an NVTX domain of its own, which its text begins with: "libA:read"
+  int details = -1;         // index into operators
 };
 
 struct TraceThread {
@@ -190,6 +192,13 @@ struct TraceStep {
   int round = 0;       // of a measurement in rounds
 };
 
+// When a profiler recorded that did so now and then; the spans of a run follow each other without the time
+// between them.
+struct TraceSpan {
+  int64_t start_ns = 0, end_ns = 0;
+  int64_t unrecorded_ns = 0;  // before it
+};
+
 struct TraceMemoryPoint {
   int device = 0;
   int64_t time_ns = 0, bytes = 0;
@@ -252,8 +261,10 @@ struct TraceRun {
   std::vector<TraceStream> streams;             // that have names
   std::vector<TraceDeviceRange> device_ranges;  // in the order of the file
   // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
-  // activity launched inside it.
+  // activity launched inside it; where nothing ran on any device, the ranges themselves.
   std::vector<TraceStep> steps;
+  std::vector<int> steps_without_work;  // ranges that look like steps in which nothing was launched that ran
+  std::vector<TraceSpan> spans;         // by start; empty: the trace is of one
   std::vector<TraceMemoryPoint> memory;
   std::vector<TraceNvlink> nvlinks;
   InputRecord input;         // threads and queues by number, the rest by time

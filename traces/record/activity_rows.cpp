@@ -1,5 +1,7 @@
 #include "traces/record/activity_rows.h"
 
+#include "traces/store/capture_times.h"
+
 namespace lanescope::traces {
 
 std::string_view LossName(Loss loss) {
@@ -21,7 +23,7 @@ std::string_view LossName(Loss loss) {
     case Loss::kNotSent:
       return "rows that a process could not hand over";
     case Loss::kLaunchWithoutKernel:
-      return "launches whose kernel left no record";
+      return kLaunchesWithoutKernel;
     case Loss::kUnfinished:
       return "processes that ended without handing over their last records";
     case Loss::kRefusedProcesses:

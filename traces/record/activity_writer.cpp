@@ -256,6 +256,7 @@ void ActivityWriter::WriteCalls(Process& process, const ActivityBatch& batch) {
   for (const ApiRow& row : batch.calls) {
     if (!CheckTimes(row.start, row.end)) continue;
     if (row.launches != 0 && row.result == 0) process.audit.AddCall(row.correlation, row.start);
+    if (row.launches == 0) process.audit.NoteCapture(batch.texts[row.name], row.start, row.end);
     const auto waiting = process.driver_calls.find(row.thread);
     const bool outer = waiting != process.driver_calls.end() && row.kind == ApiKind::kRuntime &&
                        row.correlation != 0 && waiting->second.correlation == row.correlation;

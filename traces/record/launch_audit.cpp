@@ -44,9 +44,9 @@ void LaunchAudit::AddKernel(uint32_t correlation, int64_t start_ns) {
   entry.ran = true;
 }
 
-int64_t LaunchAudit::CountUnmatched() const {
-  return std::count_if(entries_.begin(), entries_.end(), [](const Entry& entry) {
-    return entry.correlation != 0 && entry.called && !entry.ran;
+int64_t LaunchAudit::CountUnmatched() {
+  return std::count_if(entries_.begin(), entries_.end(), [this](const Entry& entry) {
+    return entry.correlation != 0 && entry.called && !entry.ran && !captures_.Hold(entry.start_ns);
   });
 }
 

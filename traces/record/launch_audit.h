@@ -5,8 +5,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
+
+#include "traces/store/capture_times.h"
 
 namespace lanescope::traces {
 
@@ -24,8 +27,12 @@ class LaunchAudit {
   uint64_t pairs() const { return pairs_; }
   uint64_t violations() const { return violations_; }
   int64_t worst_ns() const { return worst_ns_; }
-  // Calls among those still remembered that no kernel was seen of.
-  int64_t CountUnmatched() const;
+  // Of any call: what is launched while a stream is recorded as a graph runs nothing.
+  void NoteCapture(std::string_view name, int64_t start_ns, int64_t end_ns) {
+    captures_.AddCall(name, start_ns, end_ns);
+  }
+  // Calls among those still remembered that no kernel was seen of, but for those into a graph.
+  int64_t CountUnmatched();
 
  private:
   struct Entry {
@@ -37,6 +44,7 @@ class LaunchAudit {
   void Compare(int64_t call_ns, int64_t kernel_ns);
 
   std::vector<Entry> entries_;
+  CaptureTimes captures_;
   uint64_t pairs_ = 0, violations_ = 0;
   int64_t worst_ns_ = 0;
 };

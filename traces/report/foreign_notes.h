@@ -6,8 +6,9 @@
 
 namespace lanescope::traces {
 
-// The clocks of ranks; where nothing ran on any device the ranges of the host's threads (`nvtx_sums`), and
-// what they say.
-void AddForeignNotes(TraceReader& reader, int run, Summary* summary);
+// The clocks of ranks, warnings of the profiler, launches whose kernels are missing and steps without work;
+// where nothing ran on any device the ranges of the host's threads (`nvtx_sums`), and what they say.
+// `in_memory`: null where the run was not loaded.
+void AddForeignNotes(TraceReader& reader, int run, const TraceRun* in_memory, Summary* summary);
 
 }  // namespace lanescope::traces

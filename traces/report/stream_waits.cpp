@@ -78,9 +78,11 @@ void FindStreamWaits(const TraceRun& run, int device, const std::vector<WaitingO
               host || gap < kKernelGapNs ? nullptr : ends.Before(operation, until->second))
         (other->collective ? stream.for_ranks_ns : stream.for_streams_ns) += gap;
     }
+    // Branches of a graph have the stream of its launch, and run beside each other.
+    const int64_t alone_from = first ? operation.start_ns : std::max(operation.start_ns, until->second);
+    stream.busy_ns = AddSaturating(stream.busy_ns, std::max<int64_t>(0, operation.end_ns - alone_from));
     until->second = std::max(until->second, operation.end_ns);
     ++stream.operations;
-    stream.busy_ns = AddSaturating(stream.busy_ns, operation.end_ns - operation.start_ns);
     if (call == nullptr) continue;
     const int64_t delay = std::max<int64_t>(0, operation.start_ns - call->end_ns);
     ++stream.launched;

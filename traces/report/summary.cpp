@@ -1,6 +1,7 @@
 #include "traces/report/summary.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/units.h"
@@ -14,8 +15,10 @@
 #include "traces/report/device_usage.h"
 #include "traces/report/foreign_notes.h"
 #include "traces/report/idle_calls.h"
+#include "traces/report/lost_launches.h"
 #include "traces/report/operation_sums.h"
 #include "traces/store/api_call_name.h"
+#include "traces/store/capture_times.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/saturating.h"
 #include "traces/store/string_table.h"
@@ -191,8 +194,12 @@ std::vector<Interval> WindowsOf(const Context& context, const std::vector<TraceS
 Communication SumOf(const Context& context, const std::vector<std::pair<int, DeviceIntervals>>& devices,
                     std::span<const Interval> windows) {
   Communication gpus, hosts;
-  for (const auto& [id, intervals] : devices) {
+  for (const auto& [id, of_device] : devices) {
     Communication& sum = context.IsHost(id) || id < 0 ? hosts : gpus;
+    DeviceIntervals intervals = of_device;
+    // An accelerator of another tool's trace copies beside its core.
+    if (!context.reader.is_ours() && context.IsHost(id))
+      intervals.copies = UnionOf(intervals.copies, std::exchange(intervals.local_copies, {}));
     const Communication more = CommunicationWithin(intervals, windows);
     sum.devices += more.devices;
     for (const auto part :
@@ -302,9 +309,15 @@ void FillCapture(const Context& context, Summary* summary) {
   using tables::kClock, tables::kDropped;
   ReadRunRows(database, kDropped, context.run, {kDropped.count, kDropped.what}, [&](const auto& row) {
     const int64_t count = row[kDropped.count];
-    summary->dropped = AddSaturating(summary->dropped, count);
     if (count > 0) summary->dropped_by.emplace_back(row[kDropped.what], count);
   });
+  for (auto& [what, count] : summary->dropped_by) {
+    // Traces of older versions count launches into graphs.
+    if (what == kLaunchesWithoutKernel)
+      count = std::min(count, FindLostLaunches(context.reader, context.run).lost);
+    summary->dropped = AddSaturating(summary->dropped, count);
+  }
+  std::erase_if(summary->dropped_by, [](const auto& dropped) { return dropped.second == 0; });
   std::multimap<int64_t, std::string> clock_notes;  // by time
   ReadRunRows(
       database, kClock, context.run,
@@ -325,8 +338,7 @@ void FillCapture(const Context& context, Summary* summary) {
   for (auto& [time, note] : clock_notes) summary->notes.push_back(std::move(note));
 }
 
-Summary SummarizeInMemory(const Context& context, const SummaryOptions& options) {
-  const TraceRun run = context.reader.ReadRun(context.run);
+Summary SummarizeInMemory(const Context& context, const SummaryOptions& options, const TraceRun& run) {
   Summary summary;
   summary.run = context.run;
   summary.step = options.step;
@@ -380,9 +392,12 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
   context.full_names = !reader.is_ours();
   const bool in_memory = options.step >= 0 || options.ranges || options.operations ||
                          (reader.Steps(run).empty() && HasStepRanges(database));
-  Summary summary = in_memory ? SummarizeInMemory(context, options) : SummarizeStreaming(context, options);
+  std::optional<TraceRun> loaded;
+  if (in_memory) loaded = reader.ReadRun(run);
+  Summary summary =
+      loaded ? SummarizeInMemory(context, options, *loaded) : SummarizeStreaming(context, options);
   FillCapture(context, &summary);
-  AddForeignNotes(reader, run, &summary);
+  AddForeignNotes(reader, run, loaded ? &*loaded : nullptr, &summary);
   summary.hosts = HostsOf(reader.Ranks());
   summary.tasks = reader.Tasks(run);
   return summary;

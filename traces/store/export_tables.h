@@ -25,6 +25,12 @@ struct SystemEnv : TableOf<SystemEnv> {
 };
 inline constexpr SystemEnv kSystemEnv;
 
+struct SystemCallTable : TableOf<SystemCallTable> {
+  constexpr SystemCallTable() : TableOf("OSRT_API", "Calls of the operating system's runtime.") {}
+  Time start{this, kStart};
+};
+inline constexpr SystemCallTable kSystemCall;
+
 // Of exports of programs that call MPI_Comm_rank.
 struct MpiRank : TableOf<MpiRank> {
   constexpr MpiRank() : TableOf("MPI_RANKS", "Ranks of MPI.") {}

@@ -19,6 +19,8 @@ struct CollectiveTable : TableOf<CollectiveTable> {
   Size ranks{this, {"groupSize", Need::kNotNull, "Ranks that take part; 0: not known."}};
   Text group{this,
              {"groupName", Need::kOptional, "Process group, and its ranks where the profiler names them."}};
+  Number src_rank{this, {"srcRank", Need::kOptional, "Rank that sends, of a message; NULL: not known."}};
+  Number dst_rank{this, {"dstRank", Need::kOptional, "Rank that receives it; NULL: not known."}};
 };
 inline constexpr CollectiveTable kCollective;
 
@@ -79,7 +81,33 @@ struct OperatorTable : TableOf<OperatorTable> {
 };
 inline constexpr OperatorTable kOperator;
 
+struct SpanTable : TableOf<SpanTable> {
+  constexpr SpanTable()
+      : TableOf(
+            "LANESCOPE_SPAN",
+            "When a profiler recorded that did so now and then: its spans follow each other here. Imports "
+            "alone have it.") {}
+  Time start{this, kStart};
+  Time end{this, kEnd};
+  Size unrecorded{this,
+                  {"unrecorded", Need::kNotNull,
+                   "ns before it in which nothing was recorded, which the times here leave out."}};
+};
+inline constexpr SpanTable kSpan;
+
+// As Nsight Systems has it.
+struct DiagnosticTable : TableOf<DiagnosticTable> {
+  constexpr DiagnosticTable()
+      : TableOf("DIAGNOSTIC_EVENT", "What a profiler, or an import, says of its own work.") {}
+  Integer time{this, {"timestamp", Need::kNotNull, "When (ns since time zero)."}};
+  Integer severity{this, {"severity", Need::kNotNull, "1: information, 2: warning, 3: error."}};
+  Text text{this, {"text", Need::kNotNull, "In words."}};
+};
+inline constexpr DiagnosticTable kDiagnostic;
+inline constexpr int64_t kWarning = 2;  // of its severities
+
 // Of imports alone, beside those of the export.
-inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank, &kDeviceRange, &kOperator};
+inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank,      &kDeviceRange,
+                                             &kOperator,   &kSpan,       &kDiagnostic};
 
 }  // namespace lanescope::traces::tables

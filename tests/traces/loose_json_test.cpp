@@ -1,0 +1,95 @@
+// JSON that is none to the letter, as profilers write it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+
+#include "core/base/file.h"
+#include "tests/traces/imported.h"
+#include "traces/import/strict_json.h"
+
+namespace lanescope::traces {
+namespace {
+
+struct Mended {
+  std::string text;
+  int64_t faults = 0;
+  bool closed = false;
+};
+
+Mended Mend(const std::string& text) {
+  std::stringbuf source(text);
+  StrictJson strict(&source);
+  Mended mended;
+  for (int c = strict.sbumpc(); c != EOF; c = strict.sbumpc()) mended.text += static_cast<char>(c);
+  mended.faults = strict.mended();
+  mended.closed = strict.closed();
+  return mended;
+}
+
+TEST(LooseJsonTest, WhatIsJsonStaysAsItIs) {
+  for (const std::string text : {R"({"a": ["\\\"\n\u00e9é", -1.5e3, true, null], "b": {}})",
+                                 R"(["C:\\dir\\", "a\", b"])", "[]", "17", ""}) {
+    const Mended mended = Mend(text);
+    EXPECT_EQ(mended.text, text);
+    EXPECT_EQ(mended.faults, 0);
+    EXPECT_FALSE(mended.closed);
+  }
+}
+
+// A text with one backslash that begins no escape has no escapes at all.
+TEST(LooseJsonTest, BackslashesOfPaths) {
+  EXPECT_EQ(Mend(R"(["C:\python\new\t.py"])").text, R"(["C:\\python\\new\\t.py"])");
+  EXPECT_EQ(Mend(R"(["C:\users\q"])").text, R"(["C:\\users\\q"])");
+  EXPECT_EQ(Mend(R"({"C:\q": "D:\q\"})").text, R"({"C:\\q": "D:\\q\\"})");
+  EXPECT_EQ(Mend(R"(["\u12"])").text, R"(["\\u12"])");
+  EXPECT_EQ(Mend(R"(["\q", "\n", "\q"])").faults, 2);
+}
+
+TEST(LooseJsonTest, ControlCharactersAndBytesThatAreNoText) {
+  EXPECT_EQ(Mend("[\"a\nb\x01\"]").text, "[\"a\\u000ab\\u0001\"]");
+  EXPECT_EQ(Mend("[\"a\xff\xc3\"]").text, "[\"a\\ufffd\\ufffd\"]");
+  EXPECT_EQ(Mend("[\"a\nb\"]").faults, 1);
+}
+
+TEST(LooseJsonTest, NumbersThatAreNone) {
+  EXPECT_EQ(Mend("[NaN, -Infinity, inf, 1]").text, "[null, null, null, 1]");
+  EXPECT_EQ(Mend("[NaN, -Infinity, inf, 1]").faults, 3);
+}
+
+TEST(LooseJsonTest, CommasAndEnds) {
+  EXPECT_EQ(Mend("[{\"a\": 1,}, ]").text, "[{\"a\": 1 }  ]");
+  EXPECT_EQ(Mend("[{\"a\": 1},\n").text, "[{\"a\": 1} \n]");
+  EXPECT_EQ(Mend("{\"traceEvents\": [{}").text, "{\"traceEvents\": [{}]}");
+  EXPECT_EQ(Mend("{\"traceEvents\": [{}]").text, "{\"traceEvents\": [{}]}");
+  EXPECT_TRUE(Mend("[{}").closed);
+  // Not behind a whole event.
+  for (const std::string cut : {"[{\"a\": 1", "[{\"a\": \"b", "[{\"a\": {}", "[", "[1"}) {
+    EXPECT_EQ(Mend(cut).text, cut);
+    EXPECT_FALSE(Mend(cut).closed);
+  }
+}
+
+// Two kernels of 20 us; a name with a path of Windows, one with a line's end, and no end of the list.
+TEST(LooseJsonTest, SuchATraceIsReadAndSaysSo) {
+  ScratchFile in("loose.json");
+  WriteFile(in.path(),
+            "[{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"C:\\python\\a.py\", \"pid\": 1, \"tid\": 1, "
+            "\"ts\": 1, \"dur\": 90},\n"
+            "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"a\nb\", \"pid\": 0, \"tid\": 7, \"ts\": 10, "
+            "\"dur\": 20},\n"
+            "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"c\", \"pid\": 0, \"tid\": 7, \"ts\": 40, "
+            "\"dur\": 20},\n");
+  const auto [counts, run, summary] = ImportOf(in.path());
+  EXPECT_EQ(counts.mended, 2);
+  EXPECT_EQ(counts.cut_short, 1);
+  EXPECT_EQ(counts.kernels, 2);
+  EXPECT_EQ(run.Text(run.ranges.at(0).text), "C:\\python\\a.py");
+  EXPECT_EQ(summary.devices.at(0).compute_ns, 40'000);
+  EXPECT_THAT(summary.notes, testing::Contains(testing::HasSubstr("2 faults of the JSON mended")));
+  EXPECT_THAT(summary.notes, testing::Contains(testing::HasSubstr("a file ends before the list of events")));
+}
+
+}  // namespace
+}  // namespace lanescope::traces

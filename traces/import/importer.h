@@ -1,0 +1,50 @@
+// What reads one format of other profilers. Internal to traces.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "traces/import/import.h"
+#include "traces/import/import_trace.h"
+
+namespace lanescope::traces {
+
+// A file that some importer may know, by its name and its first bytes.
+struct ForeignFile {
+  explicit ForeignFile(const std::string& path_of_file);
+  const std::string path, name;  // name: without its folders
+  const bool is_regular;
+  // The first 4 KiB; empty: no such file, or none to read from. Not to be asked of databases: closing a file
+  // gives up the locks that connections of this process hold on it.
+  std::string Head() const;
+};
+
+// What is read, and how it is ended and followed. The references must outlive it.
+struct ImportSource {
+  const std::string& path;
+  const std::atomic<bool>* cancelled;  // null: never
+  const ImportProgress& progress;
+};
+
+// A file that is no trace of the kind: in a folder it is left out, where a damaged trace of a rank is an
+// error.
+class NotATrace : public Error {
+ public:
+  using Error::Error;
+};
+
+// An importer is a file that defines these, and its line in importers.cpp.
+struct Importer {
+  std::string_view format;
+  bool one_a_rank;  // profilers write such a file for every rank of a job
+  bool (*knows)(const ForeignFile& file);
+  // Throws NotATrace or InvalidArgument for what is no such trace, DataLoss for a damaged file, Cancelled.
+  ImportTrace (*read)(const ImportSource& source);
+};
+
+// Null: the file is none that an import is of use for.
+const Importer* FindImporter(const std::string& path);
+
+}  // namespace lanescope::traces

@@ -1,0 +1,60 @@
+#include <filesystem>
+#include <fstream>
+
+#include "traces/import/chakra_trace.h"
+#include "traces/import/importer.h"
+#include "traces/import/kineto_events.h"
+#include "traces/import/nvprof_text.h"
+#include "traces/import/nvprof_trace.h"
+#include "traces/import/run_metadata.h"
+#include "traces/import/xplane_trace.h"
+
+namespace lanescope::traces {
+namespace {
+
+// The first that knows a file reads it.
+constexpr Importer kImporters[] = {
+    {"JSON", true, IsJsonTrace, ReadKineto},
+    {"XPlane", true, IsXPlane, ReadXPlane},
+    {"Chakra", true, IsChakra, ReadChakra},
+    {"RunMetadata", false, IsRunMetadata, ReadRunMetadata},
+    {"nvprof's print", false, IsNvprofText, ReadNvprofText},
+    {"nvprof", false, IsNvprof, ReadNvprof},
+};
+
+bool IsRegular(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
+}
+
+}  // namespace
+
+ForeignFile::ForeignFile(const std::string& path_of_file)
+    : path(path_of_file),
+      name(std::filesystem::path(path_of_file).filename().string()),
+      is_regular(IsRegular(path_of_file)) {}
+
+std::string ForeignFile::Head() const {
+  constexpr std::streamsize kLookedAt = 4096;
+  if (!is_regular) return "";
+  std::string head(kLookedAt, 0);
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), kLookedAt);
+  head.resize(static_cast<size_t>(file.gcount()));
+  return head;
+}
+
+const Importer* FindImporter(const std::string& path) {
+  const ForeignFile file(path);
+  for (const Importer& importer : kImporters) {
+    if (importer.knows(file)) return &importer;
+  }
+  return nullptr;
+}
+
+std::string_view FormatOf(const std::string& path) {
+  const Importer* importer = FindImporter(path);
+  return importer == nullptr ? std::string_view() : importer->format;
+}
+
+}  // namespace lanescope::traces

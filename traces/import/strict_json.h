@@ -1,0 +1,54 @@
+// JSON as programs write it by hand, made JSON. Internal to traces.
+#pragma once
+
+#include <cstdint>
+#include <streambuf>
+#include <string>
+#include <vector>
+
+namespace lanescope::traces {
+
+// Gives what another buffer gives, mended where that is no JSON and what is meant is plain:
+// * A text with a backslash that begins no escape (a path of Windows): all its backslashes are itself.
+// * A control character in a text, and bytes that are no UTF-8: the character, and U+FFFD.
+// * NaN and the infinities: null.
+// * A comma behind the last value, and a list of events, or the object around it, that the file leaves open
+//   behind a whole event: the format of trace events allows that.
+// Not thread-safe.
+class StrictJson : public std::streambuf {
+ public:
+  // The source must outlive it. It says how long a text may get: one is held until it ends.
+  explicit StrictJson(std::streambuf* source) : source_(*source) {}
+
+  // Texts, words and commas that were mended.
+  int64_t mended() const { return mended_; }
+  // Whether the file ended within its list, or its object; not among those.
+  bool closed() const { return closed_; }
+
+ protected:
+  int_type underflow() override;
+
+ private:
+  enum class State : uint8_t { kOutside, kText, kEscape, kAfterQuote, kWord };
+
+  void Take(char c);
+  void TakeOutside(char c);
+  void TakeText(char c);
+  void EndText();
+  void EndWord();
+  void EndComma();
+  void End();
+
+  std::streambuf& source_;
+  std::string out_, text_, word_;
+  std::string comma_;  // that may be one too many, and the blanks behind it
+  std::vector<char> open_;  // brackets
+  State state_ = State::kOutside;
+  char last_ = 0;  // that is no space, outside of texts
+  bool ended_ = false, closed_ = false;
+  bool escapes_alone_ = true;  // all backslashes of the text begin escapes, so far
+  int hex_left_ = 0;           // digits of the escape that has begun
+  int64_t mended_ = 0;
+};
+
+}  // namespace lanescope::traces
