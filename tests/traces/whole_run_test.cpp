@@ -19,7 +19,7 @@
 namespace lanescope::traces {
 namespace {
 
-struct Piece {
+struct WorkPiece {
   int64_t start = 0, end = 0;
   int rank = 0;  // launches, then NCCL's kernels, then copies
   int device = 0;
@@ -29,30 +29,30 @@ struct Piece {
 
 // Law: a moment belongs to a launch if one runs, else to a kernel of NCCL, else to a copy, of several to the
 // one that began first; of none, to what begins next. Work shares the moments in which other work competes.
-void TakeApart(std::vector<Piece>* pieces) {
-  std::ranges::sort(*pieces, [](const Piece& a, const Piece& b) {
+void TakeApart(std::vector<WorkPiece>* pieces) {
+  std::ranges::sort(*pieces, [](const WorkPiece& a, const WorkPiece& b) {
     return std::tie(a.start, a.end, a.rank, a.device, a.name) <
            std::tie(b.start, b.end, b.rank, b.device, b.name);
   });
   int64_t last = 0;
-  for (const Piece& piece : *pieces) last = std::max(last, piece.end);
+  for (const WorkPiece& piece : *pieces) last = std::max(last, piece.end);
   for (int64_t t = pieces->front().start; t < last; ++t) {
-    const auto runs = [t](const Piece& piece) { return piece.start <= t && t < piece.end; };
-    Piece* owner = nullptr;
+    const auto runs = [t](const WorkPiece& piece) { return piece.start <= t && t < piece.end; };
+    WorkPiece* owner = nullptr;
     std::map<int, int> running;  // by what is competed for: a device, or -1 for copies
-    const auto resource = [](const Piece& piece) { return piece.rank == 2 ? -1 : piece.device; };
-    for (Piece& piece : *pieces) {
+    const auto resource = [](const WorkPiece& piece) { return piece.rank == 2 ? -1 : piece.device; };
+    for (WorkPiece& piece : *pieces) {
       if (!runs(piece)) continue;
       ++running[resource(piece)];
       if (owner == nullptr || piece.rank < owner->rank) owner = &piece;
     }
-    for (Piece& piece : *pieces) {
+    for (WorkPiece& piece : *pieces) {
       if (runs(piece) && running[resource(piece)] > 1) ++piece.shared;
     }
     if (owner != nullptr) {
       ++owner->path;
     } else {
-      ++std::ranges::find_if(*pieces, [t](const Piece& piece) { return piece.start > t; })->wait;
+      ++std::ranges::find_if(*pieces, [t](const WorkPiece& piece) { return piece.start > t; })->wait;
     }
   }
 }
@@ -62,7 +62,7 @@ TEST(WholeRunTest, EveryMomentIsOfWhatRuns) {
   for (int round = 0; round < 200; ++round) {
     TraceRun run;
     run.texts = {"gemm", "relu", "ncclDevKernel_AllReduce"};
-    std::vector<Piece> pieces;
+    std::vector<WorkPiece> pieces;
     const int count = 1 + static_cast<int>(rng() % 40);
     for (int i = 0; i < count; ++i) {
       const auto start = static_cast<int64_t>(rng() % 90), length = static_cast<int64_t>(rng() % 25);
@@ -95,8 +95,8 @@ TEST(WholeRunTest, EveryMomentIsOfWhatRuns) {
     double all = profile.end_wait_ns;
     for (const OpProfile& op : profile.ops) {
       const int device = profile.devices[static_cast<size_t>(op.instances.front().device)].id;
-      std::vector<Piece> of_op;
-      for (const Piece& piece : pieces) {
+      std::vector<WorkPiece> of_op;
+      for (const WorkPiece& piece : pieces) {
         const bool copy = op.kind == WorkKind::kCopy;
         if ((piece.rank == 2) == copy && (copy || piece.name == op.op) && piece.device == device)
           of_op.push_back(piece);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/file.h"
+#include "core/base/protobuf_wire.h"
 #include "tests/traces/imported.h"
-#include "traces/export/wire_writer.h"
 #include "traces/import/import.h"
 #include "traces/store/sqlite.h"
 

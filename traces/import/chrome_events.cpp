@@ -102,9 +102,9 @@ class EventBuilder : public nlohmann::json_sax<Json> {
   void Give() {
     if (!in_events_) {
       file_.rest[key_] = std::move(root_);
-    } else {
+    } else if (root_.is_object()) {
       reading_.limits->EndEvent();
-      if (root_.is_object()) reading_.event(root_);
+      reading_.event(root_);
     }
     root_ = nullptr;
   }

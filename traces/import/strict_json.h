@@ -41,7 +41,7 @@ class StrictJson : public std::streambuf {
 
   std::streambuf& source_;
   std::string out_, text_, word_;
-  std::string comma_;  // that may be one too many, and the blanks behind it
+  std::string comma_;       // that may be one too many, and the blanks behind it
   std::vector<char> open_;  // brackets
   State state_ = State::kOutside;
   char last_ = 0;  // that is no space, outside of texts

@@ -89,8 +89,8 @@ class NeighbourSteps : public ActivityVisitor {
 // Says of what it is given which call, command and step it is of, and hands it on.
 class RunActivities : public ActivityVisitor {
  public:
-  RunActivities(Database& database, TextNumbers* texts, TraceRun* run, RunSink* sink,
-                const RangeSteps* steps, std::vector<int> steps_of_neighbours)
+  RunActivities(Database& database, TextNumbers* texts, TraceRun* run, RunSink* sink, const RangeSteps* steps,
+                std::vector<int> steps_of_neighbours)
       : calls_(run->api_calls),
         texts_(*texts),
         run_(*run),
@@ -190,8 +190,8 @@ class RunActivities : public ActivityVisitor {
   TraceRun& run_;
   RunSink& sink_;
   std::map<std::pair<int64_t, int64_t>, TraceCollective> collectives_;  // by process and correlation id
-  const RangeSteps* const steps_;          // where ranges make them; else null
-  const std::vector<int> of_neighbours_;   // steps of what has no correlation id, in the order of reading
+  const RangeSteps* const steps_;                                       // where ranges make them; else null
+  const std::vector<int> of_neighbours_;  // steps of what has no correlation id, in the order of reading
   size_t next_ = 0;
   StepWindows windows_;
   int64_t last_ns_ = INT64_MIN;  // of calls and activities
