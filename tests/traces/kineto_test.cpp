@@ -131,6 +131,7 @@ TEST(KinetoTest, WhatIsLeftOutIsCounted) {
 {"ph": "s", "cat": "ac2g", "id": 1, "ts": 8}])json");
   const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.left_out, (std::map<std::string, int64_t>{{"[memory]", 1}}));
+  EXPECT_EQ(counts.overheads, 2);
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
   ASSERT_EQ(run.threads.size(), 1u);
   EXPECT_EQ(run.Text(run.threads[0].name), "autograd");
