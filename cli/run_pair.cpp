@@ -87,7 +87,7 @@ ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
   traces::TraceReader reader(AsTrace(reference.path));
   const auto whole = [&](traces::TraceRun* run, const RunView& view) -> RunProfile {
     NoteInferredQueues(*run);
-    if (view.lanes.empty()) {
+    if (view.lanes.empty() && !reader.is_ours()) {
       Throw(Code::kFailedPrecondition,
             "run {} of {} has nothing that ran on a device, and ranges of hosts are not compared; see "
             "`lanescope summary {}` for what it has",
