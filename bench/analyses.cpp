@@ -1,12 +1,12 @@
 // Analyses of large traces: how long they take, and how much memory at their peak. Goals: 60 bytes a kernel
 // of a trace without steps; a run of 100,000 steps in 1 s.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "bench/scratch_folder.h"
 #include "core/graph/graph_io.h"
 #include "core/record/recorder.h"
 #include "core/record/run_info.h"
@@ -27,24 +27,11 @@ namespace fs = std::filesystem;
 
 constexpr int kStreams = 16;
 
-// A folder that goes when the program ends.
-const fs::path& Folder() {
-  struct Scratch {
-    fs::path path = fs::temp_directory_path() / ("lanescope_bench_analyses_" + std::to_string(::getpid()));
-    Scratch() { fs::create_directories(path); }
-    ~Scratch() {
-      std::error_code error;
-      fs::remove_all(path, error);
-    }
-  };
-  static const Scratch scratch;
-  return scratch.path;
-}
-
 // Kernels of 200 names on 16 streams, as Nsight Systems exports them; with `calls` each beside the one that
 // launched it.
 std::string ExportOf(int64_t kernels, bool calls) {
-  const std::string path = (Folder() / fmt::format("export_{}_{}.sqlite", kernels, calls)).string();
+  const std::string path =
+      (bench::ScratchFolder() / fmt::format("export_{}_{}.sqlite", kernels, calls)).string();
   if (fs::exists(path)) return path;
   Database database(path, OpenMode::kCreate);
   database.Execute(
@@ -78,7 +65,7 @@ std::string ExportOf(int64_t kernels, bool calls) {
 
 // A run of some 23 commands a step.
 std::string RunOf(int64_t steps) {
-  const std::string path = (Folder() / fmt::format("run_{}.db", steps)).string();
+  const std::string path = (bench::ScratchFolder() / fmt::format("run_{}.db", steps)).string();
   if (fs::exists(path)) return path;
   const auto random = test::MakeRandomGraph(3, 16, 0);
   const Graph& graph = random.graph;

@@ -1,12 +1,12 @@
 // The timeline: drawing 10 million slices, opening a trace of them, and answering an edit of a large graph.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
 
+#include "bench/scratch_folder.h"
 #include "core/base/file.h"
 #include "core/graph/graph_io.h"
 #include "core/record/recorder.h"
@@ -29,20 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kSlices = 10'000'000;
 constexpr int kLanes = 16;
-
-// A folder that goes when the program ends.
-const fs::path& Folder() {
-  struct Scratch {
-    fs::path path = fs::temp_directory_path() / ("lanescope_bench_gui_" + std::to_string(::getpid()));
-    Scratch() { fs::create_directories(path); }
-    ~Scratch() {
-      std::error_code error;
-      fs::remove_all(path, error);
-    }
-  };
-  static const Scratch scratch;
-  return scratch.path;
-}
 
 // `overlapping`: a slice lasts as long as some thousand others take to begin.
 std::shared_ptr<const RunData> LargeRun(bool overlapping) {
@@ -126,7 +112,7 @@ BENCHMARK(MinimapOfTenMillion)->ArgName("overlap")->Arg(0)->Arg(1)->Unit(benchma
 // 10 million kernels as Nsight Systems exports them.
 const std::string& ExportOfTenMillion() {
   static const std::string made = [] {
-    const std::string path = (Folder() / "export.sqlite").string();
+    const std::string path = (bench::ScratchFolder() / "export.sqlite").string();
     traces::Database database(path, traces::OpenMode::kCreate);
     database.Execute(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
@@ -186,7 +172,7 @@ void WriteRun(const std::string& path, const Graph& graph, const CompileRequest&
 
 const std::string& TraceOfTenMillion() {
   static const std::string made = [] {
-    const std::string path = (Folder() / "trace.db").string();
+    const std::string path = (bench::ScratchFolder() / "trace.db").string();
     const auto random = test::MakeRandomGraph(3, 500, 0);
     WriteRun(path, random.graph, test::RequestFor(random.graph, random.fetches, {}), 5, kSlices);
     return path;
@@ -216,7 +202,7 @@ BENCHMARK(OpenTraceOfTenMillion)->Unit(benchmark::kMillisecond)->Iterations(3)->
 
 // From the edit to the new run on the timeline.
 void WhatIfOfTenThousandOps(benchmark::State& state) {
-  const fs::path folder = Folder() / "whatif";
+  const fs::path folder = bench::ScratchFolder() / "whatif";
   fs::create_directories(folder);
   const auto random = test::MakeRandomGraph(1, 5000, 0);
   WriteGraph(random.graph, (folder / "random.pbtxt").string());
