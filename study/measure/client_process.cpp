@@ -60,9 +60,7 @@ class ClientProcess : public Participant {
     if (after.fills_queues) AwaitAllDone(cancellation);
   }
   Computers computers() const override { return client_.computers; }
-  std::string WhyTerminated() const override {
-    return ", which also comes when another process of the job has failed";
-  }
+  std::string WhyTerminated() const override { return kAnotherMayHaveFailed; }
 
  private:
   bool initializes() const { return client_.initializer == rank_; }

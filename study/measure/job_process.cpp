@@ -10,8 +10,6 @@
 namespace lanescope::study {
 namespace {
 
-constexpr const char* kTerminated = ", which also comes when another process of the job has failed";
-
 class JobProcess : public Participant {
  public:
   JobProcess(Job* job, bool start_together) : job_(*job), start_together_(start_together) {}
@@ -50,7 +48,7 @@ class JobProcess : public Participant {
   }
   Computers computers() const override { return job_.computers(); }
   std::vector<RunTask> RunTasks(const Machine& machine) const override { return job_.RunTasks(machine); }
-  std::string WhyTerminated() const override { return kTerminated; }
+  std::string WhyTerminated() const override { return kAnotherMayHaveFailed; }
 
  private:
   Job& job_;
@@ -67,7 +65,7 @@ class JobTask : public Participant {
   }
   std::vector<int> neighbours() const override { return job_.neighbours(); }
   std::vector<RunTask> RunTasks(const Machine& machine) const override { return job_.RunTasks(machine); }
-  std::string WhyTerminated() const override { return job_.is_shared() ? kTerminated : ""; }
+  std::string WhyTerminated() const override { return job_.is_shared() ? kAnotherMayHaveFailed : ""; }
 
  private:
   Job& job_;

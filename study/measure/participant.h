@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ namespace lanescope::study {
 
 class JobCapture;
 class RunCapture;
+
+// What SIGTERM may mean in a job, added to the reason of a run.
+inline constexpr const char* kAnotherMayHaveFailed =
+    ", which also comes when another process of the job has failed";
 
 // This class is a process alone. Runs of one process after another may share a participant. Functions are
 // called in the order in which they stand here; those that take a cancellation throw Cancelled soon after it
