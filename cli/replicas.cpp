@@ -115,9 +115,7 @@ std::map<size_t, FetchFiles> FilesOf(const std::vector<size_t>& replicas, const 
 
 void RunReplicas(const study::Workload& workload, const Machine& machine, study::Job* job,
                  const ReplicaOptions& options) {
-  // In one graph all fetches are the first process'.
-  std::vector<size_t> own = study::OwnReplicas(machine, options.in_graph ? nullptr : job);
-  if (options.in_graph && !job->is_first()) own.clear();
+  const std::vector<size_t> own = study::FetchedReplicas(machine, *job, options.in_graph);
   const auto files = FilesOf(own, workload, options);
   const study::Cancellation::Watch in_order(&Interruption());
   std::unique_ptr<traces::TraceWriter> writer;

@@ -24,7 +24,9 @@
 
 namespace lanescope::study {
 Comparer::Comparer(ComparisonRequest request)
-    : request_(std::move(request)), measurements_(&comparison_.rows, comparison_.machine) {
+    : request_(std::move(request)),
+      job_(request_.job != nullptr ? *request_.job : alone_),
+      measurements_(&comparison_.rows, comparison_.machine, &job_) {
   comparison_.machine = request_.machine;
   for (const ComparedGraph& graph : request_.graphs) {
     workloads_.push_back(graph.workload ? graph.workload
@@ -51,7 +53,7 @@ void Comparer::AddRow(const std::string& strategy, const std::string& name, Wire
 
 Comparison Comparer::Run() {
   if (request_.reference_step_ns > 0) {
-    if (request_.job != nullptr && request_.job->is_shared())
+    if (job_.is_shared())
       Throw(Code::kUnimplemented, "a reference step is measured in one process; start it alone");
     const ComparisonRow& row = comparison_.rows.front();
     const PlacedGraph placed =
@@ -62,7 +64,7 @@ Comparison Comparer::Run() {
   PlaceRows();
   OpenTrace();
   if (request_.run) Measure();
-  if (!IsFirst()) return std::move(comparison_);
+  if (!job_.is_first()) return std::move(comparison_);
   Calibrate();
   Predict();
   FindBounds();
@@ -89,18 +91,17 @@ RecordedRunOptions Comparer::RunOptions() const {
   options.keep_events = true;
   options.cancellation = request_.cancellation;
   options.note = request_.note;
-  options.participant = ProcessOfJob(request_.job, true);
+  options.participant = ProcessOfJob(&job_, true);
   return options;
 }
 
 // All processes have read the same graphs, and place them alike.
 void Comparer::RequireSameRows() const {
-  if (request_.job == nullptr) return;
   const std::string settings =
       fmt::format("{} {} {} {} {}", request_.steps, request_.rounds, request_.warmup,
                   request_.settings.seed.has_value(), request_.settings.seed.value_or(0));
   for (const ComparisonRow& row : comparison_.rows) {
-    if (!row.failed.has_value()) request_.job->RequireSame(row.placed, comparison_.machine, settings);
+    if (!row.failed.has_value()) job_.RequireSame(row.placed, comparison_.machine, settings);
   }
 }
 
@@ -123,7 +124,7 @@ void Comparer::PlaceRows() {
 void Comparer::OpenTrace() {
   if (request_.cancellation != nullptr) in_order_.emplace(request_.cancellation);
   comparison_.trace = request_.trace;
-  if (!IsFirst()) return;
+  if (!job_.is_first()) return;
   if (request_.trace.empty()) {
     temporary_.emplace();
     comparison_.trace = temporary_->path() + "/trace.db";
@@ -137,18 +138,17 @@ void Comparer::Measure() {
     RecordedRunOptions options = RunOptions();
     std::unique_ptr<RecordedChain> handoffs;
     Tell(request_.note, "measuring links and interference");
-    const bool is_shared = request_.job != nullptr && request_.job->is_shared();
-    measured_machine_ = is_shared ? MeasureMachineOf(comparison_.machine, request_.job->transport(),
-                                                     request_.cancellation, request_.note)
-                                  : MeasureMachine(comparison_.machine, request_.cancellation);
-    if (IsFirst()) {
+    measured_machine_ = job_.is_shared() ? MeasureMachineOf(comparison_.machine, job_.transport(),
+                                                            request_.cancellation, request_.note)
+                                         : MeasureMachine(comparison_.machine, request_.cancellation);
+    if (job_.is_first()) {
       options.copy_cores = measured_machine_.host.copy_cores;
       options.watch_others = true;
     }
-    measurements_.Start(writer_.get(), options, request_.job, request_.warmup);
-    if (IsFirst()) handoffs = MakeHandoffChain(comparison_.machine, request_.cancellation);
-    const auto messages = MakeMessageChain(comparison_.machine, request_.job, request_.cancellation);
-    const auto small = MakeSmallMessageChain(comparison_.machine, request_.job, request_.cancellation);
+    measurements_.Start(writer_.get(), options, request_.warmup);
+    if (job_.is_first()) handoffs = MakeHandoffChain(comparison_.machine, request_.cancellation);
+    const auto messages = MakeMessageChain(comparison_.machine, &job_, request_.cancellation);
+    const auto small = MakeSmallMessageChain(comparison_.machine, &job_, request_.cancellation);
     measurements_.RunRounds(
         request_.rounds, request_.steps,
         [&] {

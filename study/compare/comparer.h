@@ -50,7 +50,7 @@ struct ComparisonRequest {
   int64_t reference_step_ns = 0;
   std::optional<sims::SweepRange> sweep;  // empty: widely around the links between GPUs
   Cancellation* cancellation = nullptr;
-  // Not null: the processes that measure together. All ask for the same; the first one compares.
+  // The processes that measure together. All ask for the same; the first one compares. Null: this one alone.
   Job* job = nullptr;
   Notes note;
   // Called for every row that is placed, with the node ids in the order in which the placer took them.
@@ -82,11 +82,12 @@ class Comparer {
   void ReadBack();
   void SweepLinks();
   void CheckCancelled() const;
-  bool IsFirst() const { return request_.job == nullptr || request_.job->is_first(); }
   void RequireSameRows() const;
   RecordedRunOptions RunOptions() const;
 
   const ComparisonRequest request_;
+  Job alone_{nullptr};
+  Job& job_;
   Comparison comparison_;
   // While there is a trace to finish or to remove.
   std::optional<Cancellation::Watch> in_order_;

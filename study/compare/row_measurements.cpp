@@ -56,17 +56,14 @@ void Guard(ComparisonRow* row, const Notes& note, const std::function<void()>& f
   }
 }
 
-void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOptions& options, Job* job,
+void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOptions& options,
                             int warmup_steps) {
   note_ = options.note;
-  if (job != nullptr && job->is_shared()) job_ = job;
   RecordedRunOptions watched = options;
   if (options.watch_others) {
     watched.core_speeds = &core_speeds_.emplace();
-    // Other tasks' GPUs are numbered as their processes see them.
-    watched.gpu_clocks =
-        &gpu_clocks_.emplace(job_ != nullptr ? SeenByTask(machine_, job_->transport()->rank()) : machine_);
-    meter_.emplace(job_ != nullptr ? job_->neighbours() : std::vector<int>());
+    watched.gpu_clocks = &gpu_clocks_.emplace(job_.SeenHere(machine_));
+    meter_.emplace(job_.neighbours());
   }
   runs_.resize(rows_.size());
   for (size_t i = 0; i < rows_.size(); ++i) {
@@ -84,7 +81,7 @@ void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOption
 }
 
 void RowMeasurements::Try(size_t row, const std::function<void()>& function) {
-  if (job_ == nullptr) return Guard(&rows_[row], note_, function);
+  if (!job_.is_shared()) return Guard(&rows_[row], note_, function);
   if (!rows_[row].failed.has_value()) function();
 }
 
@@ -113,7 +110,7 @@ void RowMeasurements::WaitForUsualSpeed() {
 
 void RowMeasurements::RunSlot(size_t row, int steps) {
   if (core_speeds_.has_value()) WaitForUsualSpeed();
-  if (job_ != nullptr) job_->StartTogether();
+  job_.StartTogether();
   // Its input went on while others ran.
   runs_[row].run->WarmUp(1 + StoredSteps(*rows_[row].placed.workload));
   runs_[row].run->RunSteps(steps);
@@ -164,7 +161,7 @@ void RowMeasurements::RunRounds(int rounds, int steps, const std::function<void(
     const bool goes_on = round < rounds || (round < 2 * rounds && !quiet());
     if (goes_on) beside();
     // The others wait here meanwhile.
-    if (job_ != nullptr ? !job_->FromFirst(goes_on) : !goes_on) return;
+    if (!job_.FromFirst(goes_on)) return;
     together();
     if (round == rounds) Tell(note_, "too many rounds were disturbed: up to as many again are run");
     if (round == rounds || NowNs() - told_ns >= kNsBetweenNotes) {

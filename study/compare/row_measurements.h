@@ -31,12 +31,12 @@ struct RoundRange {
 // thread-safe. Everything given must outlive it.
 class RowMeasurements {
  public:
-  RowMeasurements(std::vector<ComparisonRow>* rows, const Machine& machine)
-      : rows_(*rows), machine_(machine) {}
+  // All processes of the job make the same calls, and the first one judges. What is given must outlive it.
+  RowMeasurements(std::vector<ComparisonRow>* rows, const Machine& machine, Job* job)
+      : rows_(*rows), machine_(machine), job_(*job) {}
 
-  // Prepares and warms up every row that has not failed. `options`: of every row's run; with a `job` all of
-  // its processes make the same calls, and the first one judges. Throws Cancelled.
-  void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, Job* job, int warmup_steps);
+  // Prepares and warms up every row that has not failed. `options`: of every row's run. Throws Cancelled.
+  void Start(traces::TraceWriter* writer, const RecordedRunOptions& options, int warmup_steps);
   // While more than a third of a row's rounds are disturbed more are run, of all rows, at most as many again.
   // `beside` is called in every one, in the first process alone, `together` in all. Throws Cancelled.
   void RunRounds(int rounds, int steps, const std::function<void()>& beside,
@@ -81,7 +81,7 @@ class RowMeasurements {
   int OtherSpeedSteps(size_t row) const;
   std::vector<ComparisonRow>& rows_;
   const Machine& machine_;
-  Job* job_ = nullptr;  // null: this process alone
+  Job& job_;
   Notes note_;
   std::vector<Row> runs_;
   std::optional<DisturbanceMeter> meter_;

@@ -101,6 +101,10 @@ exec::JobOptions Job::session_options() const {
   return options;
 }
 
+Machine Job::SeenHere(const Machine& machine) const {
+  return is_shared() ? SeenByTask(machine, rank()) : machine;
+}
+
 std::vector<RunTask> Job::RunTasks(const Machine& machine) const {
   std::vector<RunTask> tasks;
   const std::vector<std::string> names = TasksOf(machine).names;
@@ -257,6 +261,7 @@ void Job::AnswerClock() {
 }
 
 void Job::MeasureClocks() {
+  if (transport_ == nullptr) return;
   std::vector<ClockOffset> measured(static_cast<size_t>(transport_->size()));
   for (int rank = 1; rank < transport_->size(); ++rank) {
     if (HasClockOfFirst(rank)) continue;

@@ -39,7 +39,12 @@ class Job {
   explicit Job(exec::Transport* transport);
 
   bool is_shared() const { return transport_ != nullptr; }
-  bool is_first() const { return transport_ == nullptr || transport_->rank() == 0; }
+  int rank() const { return is_shared() ? transport_->rank() : 0; }
+  bool is_first() const { return rank() == 0; }
+  // The process that plays a task of the machine.
+  int RankOf(int task) const { return is_shared() ? task : 0; }
+  // The machine as this process sees it: GPUs of other tasks are numbered as their processes see them.
+  Machine SeenHere(const Machine& machine) const;
   // Null for a process alone.
   exec::Transport* transport() const { return transport_; }
   exec::JobOptions session_options() const;
@@ -73,7 +78,7 @@ class Job {
   // In the first process what the process `from` hands in, in the others nothing. Throws Cancelled soon after
   // that; `cancellation` may be null.
   std::string HandIn(int from, std::string text, const Cancellation* cancellation);
-  // Anew, for who hands in times after long work.
+  // Measures clocks anew, for processes that hand in times after long work.
   void MeasureClocks();
 
   // The events of this process alone in the numbers of the whole schedule: when the others are gone.

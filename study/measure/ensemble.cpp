@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -66,6 +67,17 @@ class Start {
   bool given_up_ = false;
 };
 
+// Those that this process runs where each is a session.
+std::vector<size_t> OwnReplicas(const Machine& machine, const Job& job) {
+  const MachineTasks tasks = TasksOf(machine);
+  const std::vector<DeviceId> devices = DevicesOfReplicas(machine);
+  std::vector<size_t> own;
+  for (size_t r = 0; r < devices.size(); ++r) {
+    if (job.RankOf(tasks.task_of[devices[r]]) == job.rank()) own.push_back(r);
+  }
+  return own;
+}
+
 class EnsembleRun {
  public:
   EnsembleRun(const Workload& workload, const Machine& machine, const EnsembleOptions& options)
@@ -79,7 +91,7 @@ class EnsembleRun {
     placed_.strategy = "ensemble";
     job_.RequireSame(placed_, machine, fmt::format("ensemble {} {}", options.in_graph, options.settings));
     RequireFew();
-    own_ = OwnReplicas(machine, &job_);
+    own_ = OwnReplicas(machine, job_);
     records_ = job_.FromFirst(options.writer != nullptr);
   }
 
@@ -97,8 +109,7 @@ class EnsembleRun {
   // All processes find the same.
   void RequireFew() const {
     std::vector<int> networks(static_cast<size_t>(tasks_.size()), 0);
-    for (const DeviceId device : devices_)
-      ++networks[job_.is_shared() ? static_cast<size_t>(tasks_.task_of[device]) : 0];
+    for (size_t r = 0; r < devices_.size(); ++r) ++networks[static_cast<size_t>(RankOf(r))];
     const int most = *std::ranges::max_element(networks);
     if (most <= kMaxReplicas) return;
     Throw(Code::kInvalidArgument,
@@ -107,6 +118,7 @@ class EnsembleRun {
   }
 
   int TaskOf(size_t replica) const { return tasks_.task_of[devices_[replica]]; }
+  int RankOf(size_t replica) const { return job_.RankOf(TaskOf(replica)); }
   bool IsOwn(size_t replica) const { return std::ranges::count(own_, replica) > 0; }
 
   uint64_t Seed(size_t replica) const {
@@ -154,7 +166,7 @@ class EnsembleRun {
     if (IsOwn(0)) found = FrameWriter().Records(std::vector<double>{MeasureAlone()}).Take();
     job_.StartTogether(options_.cancellation);
     if (options_.cancellation != nullptr) options_.cancellation->Check();
-    found = job_.HandIn(job_.is_shared() ? TaskOf(0) : 0, std::move(found), options_.cancellation);
+    found = job_.HandIn(RankOf(0), std::move(found), options_.cancellation);
     return job_.is_first() ? FrameReader(found).Records<double>().at(0) : 0;
   }
 
@@ -271,7 +283,7 @@ class EnsembleRun {
   Stretch Gather(Ensemble* ensemble) {
     job_.StartTogether(options_.cancellation);
     if (options_.cancellation != nullptr) options_.cancellation->Check();
-    if (job_.is_shared()) job_.MeasureClocks();
+    job_.MeasureClocks();
     Stretch all;
     for (size_t r = 0; r < devices_.size(); ++r) {
       const HandedInRun run = GatherRun(r);
@@ -293,7 +305,7 @@ class EnsembleRun {
 
   // Of a job, into the first process, and its trace.
   HandedInRun GatherRun(size_t r) {
-    const int rank = job_.is_shared() ? TaskOf(r) : 0;
+    const int rank = RankOf(r);
     if (rank == 0) return IsOwn(r) ? OwnRun(r) : HandedInRun();
     const std::string bytes = job_.HandIn(rank, IsOwn(r) ? BytesOf(OwnRun(r)) : "", options_.cancellation);
     if (!job_.is_first()) return {};
@@ -370,15 +382,11 @@ std::vector<DeviceId> DevicesOfReplicas(const Machine& machine) {
   return devices;
 }
 
-std::vector<size_t> OwnReplicas(const Machine& machine, const Job* job) {
-  const MachineTasks tasks = TasksOf(machine);
-  const std::vector<DeviceId> devices = DevicesOfReplicas(machine);
-  std::vector<size_t> own;
-  for (size_t r = 0; r < devices.size(); ++r) {
-    const bool is_alone = job == nullptr || !job->is_shared();
-    if (is_alone || tasks.task_of[devices[r]] == job->transport()->rank()) own.push_back(r);
-  }
-  return own;
+std::vector<size_t> FetchedReplicas(const Machine& machine, const Job& job, bool in_graph) {
+  if (!in_graph) return OwnReplicas(machine, job);
+  std::vector<size_t> all(job.is_first() ? DevicesOfReplicas(machine).size() : 0);
+  std::iota(all.begin(), all.end(), size_t{0});
+  return all;
 }
 
 Ensemble RunEnsemble(const Workload& workload, const Machine& machine, const EnsembleOptions& options) {

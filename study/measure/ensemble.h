@@ -59,8 +59,9 @@ struct Ensemble {
 
 // Of the networks, in their order: the GPUs of the machine, or without any its host.
 std::vector<DeviceId> DevicesOfReplicas(const Machine& machine);
-// Those that this process runs where each is a session; `job` may be null.
-std::vector<size_t> OwnReplicas(const Machine& machine, const Job* job);
+// Replicas whose fetches this process of the job has: where each is a session, those that it runs; in one
+// graph the first process has all.
+std::vector<size_t> FetchedReplicas(const Machine& machine, const Job& job, bool in_graph);
 
 // Every network is placed by `single`, but on its GPU, and what that cannot run is on the host of its task.
 // The seed of network r is the run's (0 where there is none) and r, whichever process runs it. Warmed up, all

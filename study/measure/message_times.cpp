@@ -113,14 +113,14 @@ MessageCount CountMessages(const Machine& machine, const Schedule& schedule) {
 
 std::unique_ptr<RecordedChain> MakeMessageChain(const Machine& machine, Job* job,
                                                 Cancellation* cancellation) {
-  if (job == nullptr || !job->is_shared()) return nullptr;
+  if (!job->is_shared()) return nullptr;
   return std::make_unique<RecordedChain>("messages", ChainMaker::Make(machine, TasksOf(machine)), machine,
                                          job, cancellation);
 }
 
 std::unique_ptr<RecordedChain> MakeSmallMessageChain(const Machine& machine, Job* job,
                                                      Cancellation* cancellation) {
-  if (job == nullptr || !job->is_shared()) return nullptr;
+  if (!job->is_shared()) return nullptr;
   return std::make_unique<RecordedChain>("small messages", ChainMaker::MakeSmall(TasksOf(machine)), machine,
                                          job, cancellation);
 }
