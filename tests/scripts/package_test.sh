@@ -38,6 +38,9 @@ test "$(ls "$work"/runs/*.pbtxt | wc -l)" -gt 10
 mkdir -p "$work/trained"
 "$work/samples/replicas" "$work/trained" 1000
 "$source_dir/tests/scripts/parameter_servers_test.sh" "$prefix/bin/lanescope" "$work/trained" "$source_dir/samples/machines"
+"$work/samples/input_pipeline" "$source_dir/samples/pipelines/instances.csv" | tee "$work/input.txt"
+grep -q '^before the threads run: DeadlineExceeded$' "$work/input.txt"
+grep -q '^10 batches, 1000 lines, targets sum to 487$' "$work/input.txt"
 "$work/samples/predict_step" "$source_dir/samples/graphs/deepconn_single.pbtxt" \
   "$source_dir/samples/machines/k80x2.json"
 "$work/samples/record_run" "$work/recorded.db" | tee "$work/recorded.txt"
