@@ -3,8 +3,8 @@
 //
 //   bench_accuracy FOLDER            records what is missing in FOLDER (some ten minutes in all), then prints
 //   bench_accuracy FOLDER NAME...    only experiments whose names begin so
-//   bench_accuracy FOLDER G.pbtxt... other graphs instead (docs/accuracy.md names those that are held out)
-//   bench_accuracy --seconds N ...   begins no experiment after so long; again, it goes on where it was
+//   bench_accuracy FOLDER G.pbtxt... other graphs instead (docs/results/accuracy.md names those that are held
+//   out) bench_accuracy --seconds N ...   begins no experiment after so long; again, it goes on where it was
 //   bench_accuracy --print FOLDER    prints what is there
 #include <fmt/core.h>
 

@@ -43,7 +43,7 @@ void AddGui(CLI::App* app) {
   command->add_option("--size", options->size, "Size in pixels, WIDTHxHEIGHT (default 1600x900)");
   command->add_option(
       "--view", options->gui.view,
-      "What to show, e.g. runs=1+3,range=2ms..8ms,select=NODE,tab=diff (docs/gui.md lists all)");
+      "What to show, e.g. runs=1+3,range=2ms..8ms,select=NODE,tab=diff (docs/reference/gui.md lists all)");
   command->add_option("--theme", options->gui.theme, "dark or light")
       ->check(CLI::IsMember({"dark", "light"}))
       ->capture_default_str();

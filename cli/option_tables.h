@@ -1,4 +1,4 @@
-// The options of every command as one page of Markdown: docs/options.md.
+// The options of every command as one page of Markdown: docs/reference/options.md.
 #pragma once
 
 #include <string>

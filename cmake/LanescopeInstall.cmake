@@ -41,8 +41,7 @@ foreach(folder graphs machines traces)
 endforeach()
 # The text of the licence for everybody but Debian, which has it.
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT bundle)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program
-        PATTERN results EXCLUDE)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 
 install(EXPORT lanescope NAMESPACE lanescope:: FILE lanescopeTargets.cmake DESTINATION ${lanescope_package_dir}
         COMPONENT development)

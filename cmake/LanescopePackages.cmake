@@ -1,5 +1,5 @@
 # Packages by `cpack`: Debian packages by component, and a tarball with all that the program needs beside the C and C++
-# libraries. docs/packages.md says what is in which, and where they run.
+# libraries. docs/guides/packages.md says what is in which, and where they run.
 set(CPACK_PACKAGE_NAME lanescope)
 set(CPACK_PACKAGE_VENDOR "Lanescope")
 set(CPACK_PACKAGE_CONTACT "Lanescope developers <lanescope@lanescope.invalid>")  # no address takes letters

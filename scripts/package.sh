@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the packages of docs/packages.md into build/package/packages.
+# Builds the packages of docs/guides/packages.md into build/package/packages.
 #   scripts/package.sh [CMAKE_OPTION...]     e.g. -DLANESCOPE_CUDA=OFF
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 // Feeds made from a counter-based hash: a pure function of (configuration, step), the same bits in any
-// program that follows docs/run-configuration.md. Internal to core.
+// program that follows docs/reference/run-configuration.md. Internal to core.
 #pragma once
 
 #include "core/inputs/run_spec.h"

@@ -12,7 +12,8 @@
 
 namespace lanescope {
 
-// A fed tensor: fixed values, a file, or a generator (docs/run-configuration.md gives the exact arithmetic).
+// A fed tensor: fixed values, a file, or a generator (docs/reference/run-configuration.md gives the exact
+// arithmetic).
 struct FeedSpec {
   DataType dtype = DataType::kFloat;
   Shape shape;            // exact

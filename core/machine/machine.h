@@ -123,7 +123,7 @@ class Machine {
   }
 };
 
-// JSON in and out (units spelled out: "11GiB", "7.55GB/s", "4.3us"; docs/machine-file.md). Throws
+// JSON in and out (units spelled out: "11GiB", "7.55GB/s", "4.3us"; docs/reference/machine-file.md). Throws
 // InvalidArgument naming the field.
 Machine ParseMachine(std::string_view json);
 Machine ReadMachine(const std::string& path);

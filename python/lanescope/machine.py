@@ -12,7 +12,7 @@ from lanescope import _core
 class Machine:
     """Devices and the links between them.
 
-    Machine("dgx.json")         a machine file (docs/machine-file.md), or a dict of its content
+    Machine("dgx.json")         a machine file (docs/reference/machine-file.md), or a dict of its content
     Machine.here()              the GPUs of this computer if there are two or more, else two virtual ones
     Machine.physical()          the GPUs of this computer, however few
     Machine.virtual(2)          GPUs made of host threads
@@ -49,7 +49,7 @@ class Machine:
         return _machine_of(_core.make_machine(text).to_json())
 
     def tasks(self, cluster: str) -> Machine:
-        """As `--cluster`: the devices once for every task, joined by a network (docs/clusters.md)."""
+        """As `--cluster`: the devices once for every task, joined by a network (docs/guides/clusters.md)."""
         return _machine_of(_core.machine_of_tasks(self._core, cluster).to_json())
 
     @property

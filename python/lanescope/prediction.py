@@ -30,7 +30,7 @@ def costs_text(costs: Any) -> str:
 class Predictor:
     """A machine with the costs that predictions on it go by.
 
-    costs    a cost file (docs/cost-model.md), its content, or None: the machine file's rates, uncalibrated
+    costs    a cost file (docs/reference/cost-model.md), its content, or None: the machine file's rates, uncalibrated
     changes  to the machine, as of `simulate --set`: "link.bandwidth=10GB/s", "GPU:1.speed=0.5", ...
     """
 
@@ -76,7 +76,7 @@ def as_predictor(machine: Any, costs: Any = None) -> Predictor:
 
 
 class Report(Mapping[str, Any]):
-    """A result: the mapping that the command line prints with --json. The keys are in docs/cli.md."""
+    """A result: the mapping that the command line prints with --json. The keys are in docs/reference/cli.md."""
 
     def __init__(self, content: dict[str, Any]):
         self._content = content

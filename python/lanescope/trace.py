@@ -38,7 +38,7 @@ class Trace:
         Trace("t.db").to_pandas("kernels")
         Trace("t.db").to_arrow("SELECT start, end, bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY")
 
-    The tables are in docs/schema.md. Reading takes no locks that a writer waits for.
+    The tables are in docs/reference/schema.md. Reading takes no locks that a writer waits for.
     """
 
     def __init__(self, path: str | os.PathLike[str]):

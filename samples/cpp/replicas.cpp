@@ -1,5 +1,5 @@
 // Writes the graphs of two workers that train one variable of a parameter server, synchronously and
-// asynchronously, for `lanescope run` beside `lanescope serve` (docs/clusters.md):
+// asynchronously, for `lanescope run` beside `lanescope serve` (docs/guides/clusters.md):
 //   replicas FOLDER [ELEMENTS]
 // The variable learns to be 3; a worker's gradient is as large as the variable.
 #include <cstdio>

@@ -1,4 +1,4 @@
-"""Places, simulates and runs exported models, and writes which of them do: docs/exported-models.md.
+"""Places, simulates and runs exported models, and writes which of them do: docs/results/exported-models.md.
 
 Usage: model_table.py FOLDER LANESCOPE [OUTPUT.md]
        model_table.py --losses GRAPH
@@ -112,7 +112,7 @@ def main():
     print(json.dumps([np.asarray(value).tolist() for value in _theirs(pathlib.Path(sys.argv[2]))]))
     return
   folder, program = pathlib.Path(sys.argv[1]), sys.argv[2]
-  output = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else sample_graphs.REPOSITORY / 'docs' / 'exported-models.md'
+  output = pathlib.Path(sys.argv[3]) if len(sys.argv) > 3 else sample_graphs.REPOSITORY / 'docs' / 'results' / 'exported-models.md'
   rows = [_row(program, path) for path in sorted(folder.glob('*.pbtxt'))]
   rows += [_saved_row(program, path) for path in sorted(folder.glob('*_saved'))]
   rows.sort(key=lambda row: row[1])

@@ -1,4 +1,4 @@
-// What calibration knows: the content of a cost file (docs/cost-model.md).
+// What calibration knows: the content of a cost file (docs/reference/cost-model.md).
 #pragma once
 
 #include <cstdint>

@@ -20,11 +20,12 @@ struct Constant {
 };
 
 struct EffectConstants {
-  Constant awake_ns{"wake-up", "awake_ns", "ns", 100'000,
-                    "measured: 98% of 88000 hand-offs to threads that slept took less (docs/accuracy.md)"};
+  Constant awake_ns{
+      "wake-up", "awake_ns", "ns", 100'000,
+      "measured: 98% of 88000 hand-offs to threads that slept took less (docs/results/accuracy.md)"};
   Constant awake_handoffs{
       "wake-up", "awake_handoffs", "hand-offs", 2,
-      "measured: 89% of 88000 hand-offs took less than so many times their mean (docs/accuracy.md)"};
+      "measured: 89% of 88000 hand-offs took less than so many times their mean (docs/results/accuracy.md)"};
   Constant endless_slice_ns{
       "core wait", "endless_slice_ns", "ns", 1'000'000'000,
       "Linux: a time slice lasts 100 ms at most (kernel/sched/syscalls.c); SCHED_FIFO has none that ends"};
@@ -34,7 +35,7 @@ struct EffectConstants {
                        "the kernels: they hand out so many at once"};
   Constant kept_part{"fetches", "kept_part", "1", 2,
                      "measured: 16 of 18 launches that read a copy kept more of their time than one part of "
-                     "so many (docs/accuracy.md)"};
+                     "so many (docs/results/accuracy.md)"};
   Constant flops_per_byte{"shared GPU", "flops_per_byte", "operations a byte", 4,
                           "counted: element-wise ops on float32 do at most 3 for 8 bytes, a product of n x n "
                           "matrices does n / 6"};

@@ -49,7 +49,7 @@ std::vector<Example> ExamplesOf(const std::string& path) {
 TEST(Documents, ExamplesOnModelledMachinesPrintWhatTheySay) {
   std::filesystem::current_path(lanescope::test::SourceDir() + "/samples");
   int checked = 0;
-  for (const Example& example : ExamplesOf(lanescope::test::SourceDir() + "/docs/cli.md")) {
+  for (const Example& example : ExamplesOf(lanescope::test::SourceDir() + "/docs/reference/cli.md")) {
     if (std::find(example.words.begin(), example.words.end(), "machines/k80x2.json") == example.words.end())
       continue;
     const Outcome outcome = Lanescope(example.words);

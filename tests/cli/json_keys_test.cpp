@@ -1,4 +1,4 @@
-// The keys of all that --json prints are those of docs/cli.md, no more and no fewer.
+// The keys of all that --json prints are those of docs/reference/cli.md, no more and no fewer.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -96,7 +96,7 @@ class KeysReader {
 
 // The lines "NAME: keys" of the document.
 std::map<std::string, std::string> DocumentedLines() {
-  std::istringstream lines(ReadText(test::SourceDir() + "/docs/cli.md"));
+  std::istringstream lines(ReadText(test::SourceDir() + "/docs/reference/cli.md"));
   std::map<std::string, std::string> found;
   bool inside = false;
   for (std::string line; std::getline(lines, line);) {

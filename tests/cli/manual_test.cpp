@@ -57,11 +57,11 @@ std::string WithoutEscapes(const std::string& page) {
   return text;
 }
 
-// docs/options.md is what the program says of its options, to the letter.
+// docs/reference/options.md is what the program says of its options, to the letter.
 TEST(Manual, ThePageOfOptionsIsTheProgramsOwn) {
   const Outcome made = Lanescope({"manual", "--options"});
   ASSERT_EQ(made.status, 0) << made.errors;
-  const std::string path = test::SourceDir() + "/docs/options.md";
+  const std::string path = test::SourceDir() + "/docs/reference/options.md";
   if (std::getenv("LANESCOPE_UPDATE_DOCS") != nullptr) std::ofstream(path) << made.output;
   std::ostringstream page;
   page << std::ifstream(path).rdbuf();

@@ -1,5 +1,5 @@
-// The pages of docs/questions: each command runs, and prints what its page says. Blocks marked "measured"
-// depend on the computer: of these the tables must be the same, not the numbers.
+// The pages of docs/guides that answer a question: each command runs, and prints what its page says. Blocks
+// marked "measured" depend on the computer: of these the tables must be the same, not the numbers.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -103,7 +103,7 @@ Outcome Answer(const std::vector<std::string>& words) {
 class Questions : public testing::TestWithParam<const char*> {};
 
 TEST_P(Questions, AreAnsweredByWhatTheirCommandsPrint) {
-  const std::string folder = lanescope::test::SourceDir() + "/docs/questions/";
+  const std::string folder = lanescope::test::SourceDir() + "/docs/guides/";
   const std::string page = folder + GetParam() + ".md";
   const SampleFolder samples;
   const std::vector<Block> blocks = BlocksOf(page);
@@ -138,7 +138,7 @@ TEST_P(Questions, AreAnsweredByWhatTheirCommandsPrint) {
 INSTANTIATE_TEST_SUITE_P(, Questions, testing::Values("fastest-placement", "second-gpu", "nvlink", "trace"));
 
 TEST(QuestionPages, AreOnTheStartPage) {
-  const std::string folder = lanescope::test::SourceDir() + "/docs/questions";
+  const std::string folder = lanescope::test::SourceDir() + "/docs/guides";
   const std::string start = ReadText(folder + "/README.md");
   for (const auto& file : fs::directory_iterator(folder)) {
     const std::string name = file.path().filename().string();

@@ -233,10 +233,10 @@ TEST(Effects, CoresAreOfAllComputers) {
   EXPECT_EQ(world.StepNs(), 1000);
 }
 
-// Law: every constant is of an effect, and docs/cost-model.md has it in its table, with value, unit and
-// source.
+// Law: every constant is of an effect, and docs/reference/cost-model.md has it in its table, with value, unit
+// and source.
 TEST(Effects, ConstantsAreDocumented) {
-  std::ifstream file(test::SourceDir() + "/docs/cost-model.md");
+  std::ifstream file(test::SourceDir() + "/docs/reference/cost-model.md");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   for (const Constant* constant : AllEffectConstants()) {
     const auto effects = AllEffects();

@@ -1,5 +1,5 @@
 // Predictions of recorded runs from one of them: a change of the model that makes them worse fails here. The
-// traces are in tests/golden/accuracy; docs/accuracy.md says how they were recorded.
+// traces are in tests/golden/accuracy; docs/results/accuracy.md says how they were recorded.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -26,7 +26,7 @@ std::string ReadFile(const std::string& path) {
 }
 
 TEST(SchemaTest, DocumentMatchesTheSchema) {
-  const std::string path = lanescope::test::SourceDir() + "/docs/schema.md";
+  const std::string path = lanescope::test::SourceDir() + "/docs/reference/schema.md";
   if (std::getenv("LANESCOPE_UPDATE_DOCS") != nullptr) std::ofstream(path) << SchemaMarkdown();
   EXPECT_EQ(ReadFile(path), SchemaMarkdown())
       << "run traces_tests with LANESCOPE_UPDATE_DOCS=1 and look at the difference";

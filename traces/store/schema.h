@@ -1,4 +1,4 @@
-// The whole schema of a trace file: CREATE TABLE, INSERT and docs/schema.md, made of the tables in
+// The whole schema of a trace file: CREATE TABLE, INSERT and docs/reference/schema.md, made of the tables in
 // nsys_tables.h and lanescope_tables.h. The activity tables carry the names, columns, units and enumerations
 // of the Nsight Systems SQLite export; what those cannot say stands in tables with the prefix LANESCOPE_.
 // Internal to traces.
@@ -54,7 +54,7 @@ std::string UpdateSql(const Table& table, std::span<const uint8_t> set, std::spa
 std::string CreateEnumsSql();
 // The same for every table, enumeration and the schema version.
 std::string CreateAllSql();
-// docs/schema.md.
+// docs/reference/schema.md.
 std::string SchemaMarkdown();
 
 }  // namespace lanescope::traces

@@ -305,7 +305,7 @@ TEST(Onnx, DamagedModelsAreRefused) {
 }
 
 TEST(Onnx, OpsAreThoseOfTheDocument) {
-  const std::string document = ReadFile(lanescope::test::SourceDir() + "/docs/onnx.md");
+  const std::string document = ReadFile(lanescope::test::SourceDir() + "/docs/reference/onnx.md");
   std::string list;
   for (const std::string& op : OnnxOps()) list += "`" + op + "` ";
   std::string listed = document.substr(document.find("The ops:\n\n") + 10);
