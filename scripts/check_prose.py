@@ -5,7 +5,7 @@ Usage: check_prose.py             the whole tree against scripts/prose_allowance
        check_prose.py PATH...     prints what is to be mended in these files
        check_prose.py --record    writes today's counts where they are lower, and drops those that have come to nothing
 
-In documents, outside tables and code: a sentence has at most 25 words, a line holds one whole sentence, and shows at most
+In documents, outside tables, code and lists of names in code: a sentence has at most 25 words, a line holds one whole sentence, and shows at most
 200 characters. In C++, a comment does not open with a clause that stands for its subject ("Who has taken ..", "What is
 read ..", "Of a device ..", "Those that ..", "The same for ..").
 Documents are counted by file, comments by room, so that a file may move within its room.
@@ -29,6 +29,7 @@ FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 FENCE = re.compile(r"^\s*```")
 SKIPPED = re.compile(r"^\s*(\||#|!\[|<|$)")
 MARKER = re.compile(r"^\s*(?:[*-]|\d+\.)\s+")
+LEAD = re.compile(r"^\*\*[^*]+[.:]\*\*\s+")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 CODE = re.compile(r"`[^`]*`")
 SHORT_FORM = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|al)\.")
@@ -43,8 +44,8 @@ def shown(line):
 
 
 def sentences(line):
-    """The sentences of a line, each inline code as the one word "x"."""
-    plain = SHORT_FORM.sub(r"\1", MARKER.sub("", CODE.sub("x", shown(line))))
+    """The sentences of a line, each inline code as the one word "x". A title in bold before them is none."""
+    plain = SHORT_FORM.sub(r"\1", LEAD.sub("", MARKER.sub("", CODE.sub("x", shown(line)))))
     return [sentence for sentence in BETWEEN.split(plain) if sentence]
 
 
@@ -59,7 +60,7 @@ def document_problems(text):
     for number, line in enumerate(text.split("\n"), 1):
         if FENCE.match(line):
             in_code = not in_code
-        elif not in_code and not SKIPPED.match(line):
+        elif not in_code and not SKIPPED.match(line) and CODE.sub("", line).strip():
             found = sentences(line)
             if len(found) > 1:
                 yield number, f"{len(found)} sentences on one line"

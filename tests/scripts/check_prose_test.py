@@ -32,6 +32,7 @@ class Documents(unittest.TestCase):
 
     def test_a_line_holds_one_whole_sentence(self):
         self.assertEqual(of_document("One. Two.\n"), ["2 sentences on one line"])
+        self.assertEqual(of_document("1. **A title.** One.\n"), [])
         self.assertEqual(of_document("One goes\non here.\n"), ["the sentence goes on in the next line"])
         self.assertEqual(of_document("Numbers like 1.5 ms, e.g. in a.cpp, end none.\n"), [])
 
