@@ -18,7 +18,7 @@
 namespace lanescope::sims {
 namespace {
 
-// Of searches whose results are compared: rounds alone end them, however slow the machine is.
+// Rounds alone end a search whose result is compared, however slow the machine is.
 constexpr int64_t kEndless = 24 * int64_t{3'600'000'000'000};
 
 std::vector<SearchStart> StartsOf(const StrategyInput& input) {
