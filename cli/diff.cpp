@@ -191,10 +191,7 @@ void AddDiff(CLI::App* app) {
   command->add_option("--by", options->by, "Rows: op (nodes or kernels), or nvtx (ranges)")
       ->check(CLI::IsMember({"op", "nvtx"}))
       ->capture_default_str();
-  command
-      ->add_option("--step", options->step,
-                   "Only this step; else the mean of the middle half of all, of fewer than four of all")
-      ->check(CLI::Range(0, 1'000'000'000));
+  command->add_option("--step", options->step, kStepHelp)->check(CLI::Range(0, 1'000'000'000));
   command->add_option("--top", options->top, "Rows to print; 0: all")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();

@@ -270,8 +270,7 @@ void AddExplain(CLI::App* app) {
                    "TRACE A B with run numbers, or FILE[:RUN] FILE[:RUN]; with --set one")
       ->required()
       ->expected(1, 3);
-  command->add_option("--step", options->step, "Only this step; else the mean of the middle half of all")
-      ->check(CLI::Range(0, 1'000'000'000));
+  command->add_option("--step", options->step, kStepHelp)->check(CLI::Range(0, 1'000'000'000));
   command->add_option("--set", options->set, "Changes of one trace, as `simulate TRACE` takes them")
       ->expected(1)
       ->take_all();

@@ -29,6 +29,9 @@ RunReference ParseRunReference(const std::string& text, int run = 0);
 // another run than `run`.
 RunReference ParseRunChoice(const std::string& text, int run);
 
+inline constexpr char kStepHelp[] =
+    "Only this step; else the mean of the middle half of all (of all, where there are fewer than four)";
+
 struct ProfiledRun {
   traces::TraceRunInfo info;
   RunProfile profile;

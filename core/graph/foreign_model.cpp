@@ -121,7 +121,10 @@ std::string WhatItIs(const fs::path& path, std::ifstream& file, uint64_t size) {
   }
   if (IsPickle(head))
     return fmt::format("is a pickle, as torch.save wrote them, and holds no graph; {}", kExport);
-  if (IsSafetensors(head, size)) return fmt::format("holds weights alone (safetensors); {}", kExport);
+  if (IsSafetensors(head, size) || path.extension() == ".safetensors")
+    return fmt::format("holds weights alone (safetensors); {}", kExport);
+  if (head.starts_with("GGUF") || path.extension() == ".gguf")
+    return fmt::format("holds weights alone (GGUF); {}", kExport);
   return "";
 }
 

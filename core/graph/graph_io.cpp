@@ -101,7 +101,10 @@ Graph ReadGraph(const std::string& path) {
   RefuseForeignModel(path);
   const std::string bytes = ReadFile(path);
   try {
-    return IsTextPath(path) ? ParseGraphText(bytes) : ParseGraphBinary(bytes);
+    Graph graph = IsTextPath(path) ? ParseGraphText(bytes) : ParseGraphBinary(bytes);
+    if (graph.num_nodes() == 0)
+      Throw(Code::kInvalidArgument, "{}", bytes.empty() ? "the file is empty" : "the graph has no nodes");
+    return graph;
   } catch (const Error& error) {
     Throw(error.code(), "{}: {}", path, error.message());
   }

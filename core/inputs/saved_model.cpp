@@ -45,6 +45,10 @@ const tf::SignatureDef& SignatureIn(const tf::MetaGraph& graph, const std::strin
   }
   std::ranges::sort(names);
   if (name.empty() && names.size() == 1) return all.at(names[0]);
+  if (names.empty()) {
+    Throw(Code::kNotFound,
+          "has no signatures; save it with one, `tf.saved_model.save(model, FOLDER, signatures=FUNCTION)`");
+  }
   Throw(Code::kNotFound, "has no signature '{}'; it has {}", name.empty() ? "serving_default" : name,
         fmt::join(names, ", "));
 }

@@ -23,8 +23,13 @@ CaptureMode ProfileOf(const std::string& name) {
   return static_cast<CaptureMode>(found - kCaptureModeNames.begin());
 }
 
-std::string NameOf(const nb::python_error& raised) {
-  return nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
+std::string ReasonOf(const nb::python_error& raised) {
+  return "Cancelled: the program raised " + nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
+}
+
+// One that came after the last look at them would be raised where no session is known.
+void RaiseSignals() {
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
 }  // namespace
@@ -61,19 +66,30 @@ OpenSession::OpenSession(const PlacementHandle& placement, const SessionSettings
   capture_ = std::make_unique<study::RunCapture>(ProfileOf(settings.profile));
   options_.capture = capture_.get();
   if (!settings.trace.empty()) writer_ = std::make_unique<traces::TraceWriter>(settings.trace);
-  RunInterruptibly(&cancellation_, [&] {
-    run_ =
-        std::make_unique<study::RecordedRun>(placement_.placed, *placement_.machine, writer_.get(), options_);
-    run_->on_step = [this](int64_t, const std::vector<Tensor>& fetches) { fetches_ = fetches; };
-  });
+  try {
+    RunInterruptibly(&cancellation_, [&] {
+      run_ = std::make_unique<study::RecordedRun>(placement_.placed, *placement_.machine, writer_.get(),
+                                                  options_);
+      run_->on_step = [this](int64_t, const std::vector<Tensor>& fetches) { fetches_ = fetches; };
+    });
+    RaiseSignals();
+  } catch (const nb::python_error& raised) {
+    error_ = ReasonOf(raised);
+    Leave();
+    throw;
+  }
   run_id_ = run_->run_id();
   notes_ = told_;
 }
 
-OpenSession::~OpenSession() {
+OpenSession::~OpenSession() { Leave(); }
+
+void OpenSession::Leave() {
   try {
     std::optional<Unlocked> unlocked;
     if (!ProgramEnds()) unlocked.emplace();
+    // An exception may reach the program between two calls, and no `with` had it yet.
+    if (step_ns_.empty() && error_.empty()) error_ = "Cancelled: it was left before its first step";
     Finish();
   } catch (const std::exception&) {
     // Who wants to know closes it.
@@ -87,8 +103,9 @@ nb::dict OpenSession::Step(const std::optional<nb::dict>& feeds, bool recorded) 
   if (!cancellation_.cancelled()) error_.clear();
   try {
     RunStep(recorded);
+    RaiseSignals();
   } catch (const nb::python_error& raised) {
-    error_ = "Cancelled: the program raised " + NameOf(raised);
+    error_ = ReasonOf(raised);
     throw;
   } catch (const Error& error) {
     const Error told = error.code() == Code::kCancelled ? WhyCancelled(error) : error;
@@ -170,11 +187,7 @@ void OpenSession::CloseAtEnd() {
     if (busy_) return;
     closing_ = true;
   }
-  try {
-    Finish();
-  } catch (const std::exception&) {
-    // There is nobody left to tell.
-  }
+  Leave();
 }
 
 // Whether it was oversubscribed.

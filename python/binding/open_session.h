@@ -29,7 +29,7 @@ struct SessionSettings {
 class OpenSession {
  public:
   OpenSession(const PlacementHandle& placement, const SessionSettings& settings);
-  // Closes it; errors are lost, so call Close.
+  // Leaves it; errors are lost, so call Close.
   ~OpenSession();
   OpenSession(const OpenSession&) = delete;
   OpenSession& operator=(const OpenSession&) = delete;
@@ -41,7 +41,7 @@ class OpenSession {
   // its last step failed of, if it did. A signal's handler that closes the session of the step in which it
   // runs only ends that. Idempotent.
   void Close(const std::string& error);
-  // The same once the program ends (calls.h). A step that does not end is left alone.
+  // Leaves it once the program ends (calls.h). A step that does not end is left alone.
   void CloseAtEnd();
 
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
@@ -55,6 +55,8 @@ class OpenSession {
   nb::dict Fetches() const;
   std::map<std::string, Tensor> FeedsOf(int64_t step) const;
   Error WhyCancelled(const Error& error);
+  // Completes a run that nobody closed: it ended in order, unless it made no step.
+  void Leave();
   bool Finish();
 
   const PlacementHandle placement_;

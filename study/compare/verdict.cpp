@@ -66,9 +66,9 @@ std::string BusiestClause(const Machine& machine, const ComparisonRow& row) {
                      PercentText(BusyOf(row, busiest), 0));
 }
 
-// Why `row` is slower than `other`: how much of the step the copies between devices take, or what goes from
-// task to task instead, and how much of all copying runs beside computation; where that is little, the
-// devices that it leaves idle.
+// Why `row` is slower than `other`: what the copies between devices add up to beside its step, which is no
+// share of that where they overlap, or what goes from task to task instead, and how much of all copying runs
+// beside computation; where that is little, the devices that it leaves idle.
 std::string ReasonClause(const Machine& machine, const ComparisonRow& row, const ComparisonRow& other) {
   constexpr double kNotable = 0.1;  // of the step
   int64_t count = 0, ns = 0;
@@ -90,7 +90,7 @@ std::string ReasonClause(const Machine& machine, const ComparisonRow& row, const
   const std::string idle = IdleClause(machine, row, other);
   if (!idle.empty() && static_cast<double>(ns) < kNotable * row.step_ns()) return idle;
   if (count == 0) return BusiestClause(machine, row);
-  return fmt::format("its {} device-to-device copies take {} of the step{}", count,
+  return fmt::format("its {} device-to-device copies add up to {} of the step{}", count,
                      PercentText(static_cast<double>(ns) / row.step_ns(), 0), HiddenClause(row));
 }
 

@@ -107,6 +107,10 @@ void RecordedRun::BeginTrace() {
 void RecordedRun::Initialize() {
   const std::vector<std::string> targets = participant_->InitTargets(placed_, machine_);
   if (!targets.empty()) {
+    if (participant_->queue_fillers() == QueueFillers::kRun) {
+      const exec::PreparedStep& init = session_->PrepareStep({{}, {}, targets});
+      RequireFilledQueues(*placed_.workload, *init.schedule, QueueFillers::kInit);
+    }
     const Cancellation::Running running(options_.cancellation, session_.get());
     session_->Run(exec::RunRequest{{}, {}, targets});
   }

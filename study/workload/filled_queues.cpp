@@ -1,7 +1,12 @@
 #include "study/workload/filled_queues.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,9 +29,26 @@ bool IsHarmless(const Node& node, size_t input) {
   return input == 0 && (TakesOne(node) || TakesMany(node) || LooksOnly(node));
 }
 
+// The queue that the node waits for; none where it takes from none that is known.
+NodeId TakenFrom(const Graph& graph, const Node& node) {
+  const size_t handle = IsReader(node) ? 1 : 0;
+  const bool takes = TakesOne(node) || TakesMany(node) || IsReader(node);
+  return takes && node.inputs.size() > handle ? QueueOfHandle(graph, node.inputs[handle]) : NodeId();
+}
+
+// Its own users are looked at.
+bool PassesOn(const Node& node) {
+  return node.op == "Identity" || node.op == "RefIdentity" || node.op == "Enter";
+}
+
+// Whether one of its inputs is enough.
+bool IsMerge(const Node& node) { return node.op == "Merge" || node.op == "RefMerge"; }
+
 class QueueUses {
  public:
-  explicit QueueUses(const Workload& workload) : graph_(workload.graph()) {
+  // `fed`: whether the feeds of its steps stand in for nodes.
+  QueueUses(const Workload& workload, bool fed) : graph_(workload.graph()) {
+    if (!fed) return;
     for (const auto& [endpoint, info] : workload.request().feeds)
       fed_.emplace(endpoint.node, endpoint.output);
   }
@@ -37,41 +59,108 @@ class QueueUses {
     while (!next.empty()) {
       const Endpoint endpoint = next.back();
       next.pop_back();
-      if ((of_step && fed_.contains({endpoint.node, endpoint.output})) ||
-          !reached->insert(endpoint.node).second)
-        continue;
+      if ((of_step && IsFed(endpoint)) || !reached->insert(endpoint.node).second) continue;
       const Node& node = graph_.node(endpoint.node);
       next.insert(next.end(), node.inputs.begin(), node.inputs.end());
       for (const NodeId control : node.control_inputs) next.push_back({control, -1});
     }
   }
 
-  void AddFilled(NodeId id) {
-    const Node& node = graph_.node(id);
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const NodeId queue = QueueOfHandle(graph_, node.inputs[i]);
-      if (queue.exists() && !PassesOn(node) && !IsHarmless(node, i))
-        filled_.insert(KeyOf(graph_.node(queue)));
+  // The node ends, which fills these.
+  std::vector<QueueKey> AddFilled(NodeId id) {
+    std::vector<QueueKey> filled;
+    for (const QueueKey& queue : FilledBy(id)) {
+      if (filled_.insert(queue).second) filled.push_back(queue);
+    }
+    return filled;
+  }
+
+  // All of these may begin. A node ends once all that it needs has ended, and one that takes once its queue
+  // is filled, too.
+  void AddRunning(const std::set<NodeId>& running) {
+    std::map<NodeId, int> waits;
+    std::map<NodeId, std::vector<NodeId>> waiting;
+    std::map<QueueKey, std::vector<NodeId>> takers;
+    std::vector<NodeId> ended;
+    for (const NodeId id : running) {
+      const Node& node = graph_.node(id);
+      int needs = 0;
+      const auto need = [&](Endpoint from) {
+        if (IsFed(from) || !running.contains(from.node)) return;
+        waiting[from.node].push_back(id);
+        ++needs;
+      };
+      for (const Endpoint input : node.inputs) need(input);
+      if (IsMerge(node) && needs > 0) needs = 1;
+      for (const NodeId control : node.control_inputs) need({control, -1});
+      if (const NodeId queue = TakenFrom(graph_, node); queue.exists()) {
+        takers[KeyOf(graph_.node(queue))].push_back(id);
+        ++needs;
+      }
+      waits[id] = needs;
+      if (needs == 0) ended.push_back(id);
+    }
+    const auto release = [&](const std::vector<NodeId>& nodes) {
+      for (const NodeId id : nodes) {
+        if (--waits[id] == 0) ended.push_back(id);
+      }
+    };
+    while (!ended.empty()) {
+      const NodeId id = ended.back();
+      ended.pop_back();
+      for (const QueueKey& queue : AddFilled(id)) release(takers[queue]);
+      release(waiting[id]);
     }
   }
 
-  void RequireFilled(NodeId id) const {
-    const Node& node = graph_.node(id);
-    const size_t handle = IsReader(node) ? 1 : 0;
-    if ((!TakesOne(node) && !TakesMany(node) && !IsReader(node)) || node.inputs.size() <= handle) return;
-    const NodeId queue = QueueOfHandle(graph_, node.inputs[handle]);
-    if (!queue.exists() || filled_.contains(KeyOf(graph_.node(queue)))) return;
-    Throw(Code::kFailedPrecondition,
-          "the queue '{}' stays empty, and '{}', which takes from it, would wait for ever; say what fills it "
-          "in the "
-          "queue_runners or targets of the run configuration",
-          QueueName(graph_.node(queue)), node.name);
+  // `running`: what would fill the queues. `where`: the run configuration's keys that say what does.
+  void RequireFilled(NodeId id, const std::set<NodeId>& running, std::string_view where) const {
+    const NodeId queue = EmptyTakenFrom(id);
+    if (!queue.exists()) return;
+    const std::string name = QueueName(graph_.node(queue));
+    std::string why;
+    for (const NodeId filler : running) {
+      if (!why.empty() || !std::ranges::count(FilledBy(filler), KeyOf(graph_.node(queue)))) continue;
+      const NodeId awaited = WaitsFor(filler);
+      if (!awaited.exists()) continue;
+      why = fmt::format(": '{}', which fills it, itself waits for '{}'", graph_.node(filler).name,
+                        graph_.node(awaited).name);
+      where = "init";
+    }
+    Throw(
+        Code::kFailedPrecondition,
+        "the queue '{}' stays empty, and '{}', which takes from it, would wait for ever{}; say what fills it "
+        "{}in the {} of the run configuration",
+        name, graph_.node(id).name, why, why.empty() ? "" : "before ", where);
   }
 
  private:
-  // Its own users are looked at.
-  static bool PassesOn(const Node& node) {
-    return node.op == "Identity" || node.op == "RefIdentity" || node.op == "Enter";
+  bool IsFed(Endpoint endpoint) const { return fed_.contains({endpoint.node, endpoint.output}); }
+
+  std::vector<QueueKey> FilledBy(NodeId id) const {
+    const Node& node = graph_.node(id);
+    std::vector<QueueKey> queues;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const NodeId queue = QueueOfHandle(graph_, node.inputs[i]);
+      if (queue.exists() && !PassesOn(node) && !IsHarmless(node, i))
+        queues.push_back(KeyOf(graph_.node(queue)));
+    }
+    return queues;
+  }
+
+  // None where the node takes from no queue, or from one that is filled.
+  NodeId EmptyTakenFrom(NodeId id) const {
+    const NodeId queue = TakenFrom(graph_, graph_.node(id));
+    return queue.exists() && !filled_.contains(KeyOf(graph_.node(queue))) ? queue : NodeId();
+  }
+
+  // Of what the node needs, what takes from an empty queue.
+  NodeId WaitsFor(NodeId id) const {
+    std::set<NodeId> needed;
+    Reach({id, -1}, true, &needed);
+    const auto found =
+        std::ranges::find_if(needed, [&](NodeId each) { return EmptyTakenFrom(each).exists(); });
+    return found != needed.end() ? *found : NodeId();
   }
 
   const Graph& graph_;
@@ -83,20 +172,28 @@ class QueueUses {
 
 void RequireFilledQueues(const Workload& workload, const Schedule& step, QueueFillers fillers) {
   const Graph& graph = workload.graph();
-  QueueUses uses(workload);
-  std::set<NodeId> of_runners, runs;
-  for (const QueueRunnerSpec& runner : workload.spec().queue_runners) {
-    for (const std::string& op : runner.enqueue_ops) uses.Reach({graph.FindNode(op), -1}, false, &of_runners);
+  const bool is_init = fillers == QueueFillers::kInit;
+  QueueUses uses(workload, !is_init);
+  std::set<NodeId> of_runners, running;
+  for (const std::string& target : workload.spec().init)
+    uses.Reach(graph.FindEndpoint(target), false, &running);
+  if (!is_init) {
+    for (const QueueRunnerSpec& runner : workload.spec().queue_runners) {
+      for (const std::string& op : runner.enqueue_ops)
+        uses.Reach({graph.FindNode(op), -1}, false, &of_runners);
+    }
+    running.insert(of_runners.begin(), of_runners.end());
+    for (const Endpoint& fetch : workload.request().fetches) uses.Reach(fetch, true, &running);
   }
-  runs = of_runners;
-  for (const std::string& target : workload.spec().init) uses.Reach(graph.FindEndpoint(target), false, &runs);
-  for (const Endpoint& fetch : workload.request().fetches) uses.Reach(fetch, true, &runs);
-  for (const NodeId id : graph.node_ids()) {
-    if (fillers == QueueFillers::kGraph || runs.contains(id)) uses.AddFilled(id);
+  if (fillers == QueueFillers::kGraph) {
+    for (const NodeId id : graph.node_ids()) uses.AddFilled(id);
+  } else {
+    uses.AddRunning(running);
   }
-  for (const NodeId id : of_runners) uses.RequireFilled(id);
+  const std::string_view where = is_init ? "init" : "queue_runners or targets";
+  for (const NodeId id : of_runners) uses.RequireFilled(id, running, where);
   for (const Command& command : step.commands) {
-    if (command.kind == CommandKind::kLaunch) uses.RequireFilled(command.node);
+    if (command.kind == CommandKind::kLaunch) uses.RequireFilled(command.node, running, where);
   }
 }
 

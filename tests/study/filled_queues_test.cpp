@@ -89,6 +89,53 @@ TEST(FilledQueuesTest, RunnersTakeFromQueuesToo) {
   EXPECT_THAT(ErrorAbout(nodes, Runs({}, {}, "put")), HasSubstr("the queue 'files' stays empty, and 'file'"));
 }
 
+// "put" needs what "take" gives, by data or by control.
+TEST(FilledQueuesTest, WhatFillsAQueueOnlyOnceSomethingWasTakenFromItNeverDoes) {
+  const auto says = HasSubstr(
+      "the queue 'words' stays empty, and 'take', which takes from it, would wait for ever: 'put', which "
+      "fills "
+      "it, itself waits for 'take'; say what fills it before in the init of the run configuration");
+  const std::string by_data =
+      NodeText("put", "QueueEnqueueV2", "input: 'queue' input: 'take'", "Tcomponents");
+  const std::string by_control =
+      kOne + NodeText("put", "QueueEnqueueV2", "input: 'queue' input: 'one' input: '^then'", "Tcomponents") +
+      NodeText("then", "NoOp", "input: '^take'", "");
+  for (const std::string& put : {by_data, by_control}) {
+    EXPECT_THAT(ErrorAbout(kQueue + kTake + put, Runs({}, {"put"})), says);
+    EXPECT_THAT(ErrorAbout(kQueue + kTake + put, Runs({}, {}, "put")), says);
+    EXPECT_THAT(ErrorAbout(kQueue + kTake + put, Runs({"put"}, {}), QueueFillers::kInit), says);
+  }
+  const std::string first =
+      kOne + NodeText("first", "QueueEnqueueV2", "input: 'queue' input: 'one'", "Tcomponents");
+  EXPECT_EQ(ErrorAbout(first + kQueue + kTake + by_data, Runs({"first"}, {"put"})), "");
+}
+
+// What takes from either fills the other.
+TEST(FilledQueuesTest, QueuesThatWaitForEachOtherStayEmpty) {
+  const std::string other = NodeText("other", "FIFOQueueV2", "", "component_types") +
+                            NodeText("take_other", "QueueDequeueV2", "input: 'other'", "component_types");
+  const std::string puts =
+      NodeText("put", "QueueEnqueueV2", "input: 'queue' input: 'take_other'", "Tcomponents") +
+      NodeText("put_other", "QueueEnqueueV2", "input: 'other' input: 'take'", "Tcomponents");
+  const std::string nodes = kQueue + kTake + other + puts;
+  EXPECT_THAT(
+      ErrorAbout(nodes, Runs({}, {"put", "put_other"})),
+      HasSubstr("'take', which takes from it, would wait for ever: 'put', which fills it, itself waits "
+                "for 'take_other'"));
+  EXPECT_THAT(ErrorAbout(nodes, Runs({}, {}, "put")), HasSubstr("the queue 'other' stays empty"));
+  const std::string first =
+      kOne + NodeText("first", "QueueEnqueueV2", "input: 'other' input: 'one'", "Tcomponents");
+  EXPECT_EQ(ErrorAbout(nodes + first, Runs({}, {"put", "put_other", "first"})), "");
+}
+
+// What is run before the first step is filled by itself alone.
+TEST(FilledQueuesTest, WhatIsRunBeforeTheFirstStepWaitsForNoStep) {
+  const std::string nodes = kOne + kQueue + kTake + kPut;
+  EXPECT_THAT(ErrorAbout(nodes, Runs({"take"}, {"put"}), QueueFillers::kInit),
+              HasSubstr("would wait for ever; say what fills it in the init"));
+  EXPECT_EQ(ErrorAbout(nodes, Runs({"put", "take"}, {}), QueueFillers::kInit), "");
+}
+
 TEST(FilledQueuesTest, WhatIsFedIsTakenFromNoQueue) {
   RunSpec spec = Runs({}, {});
   FeedSpec& feed = spec.feeds["take"];
@@ -103,18 +150,19 @@ TEST(FilledQueuesTest, WhatIsFedIsTakenFromNoQueue) {
             "");
 }
 
-// It is said where the run begins, before any step.
+// It is said where the run begins, before any step and what is run before that.
 TEST(FilledQueuesTest, ARunIsRefusedAtOnce) {
-  const Workload workload("words", ParseGraphText(kQueue + kTake), [] {
-    RunSpec spec;
-    spec.fetches = {"take"};
-    return spec;
-  }());
-  const Machine machine = VirtualMachine(1, 1);
-  EXPECT_THAT(ErrorOf([&] {
-                RecordedRun run(Place(workload, "annotated", machine, RooflineCost()), machine, nullptr, {});
-              }),
-              HasSubstr("FailedPrecondition: the queue 'words'"));
+  for (const bool of_init : {false, true}) {
+    RunSpec spec = Runs({of_init ? "take" : "one"}, {});
+    spec.fetches = {of_init ? "one" : "take"};
+    const Workload workload("words", ParseGraphText(kOne + kQueue + kTake), std::move(spec));
+    const Machine machine = VirtualMachine(1, 1);
+    EXPECT_THAT(ErrorOf([&] {
+                  RecordedRun run(Place(workload, "annotated", machine, RooflineCost()), machine, nullptr,
+                                  {});
+                }),
+                HasSubstr("FailedPrecondition: the queue 'words'"));
+  }
 }
 
 }  // namespace

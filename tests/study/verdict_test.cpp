@@ -91,6 +91,16 @@ TEST(VerdictTest, DevicesThatAreIdleAreAReason) {
               HasSubstr("g slow loses 95% against g both: GPU:0 computes for 97% of its step."));
 }
 
+// Two at once, of 66 us each, in a step of 120 us: their sum is no share of it.
+TEST(VerdictTest, CopiesThatOverlapAddUpToMoreThanTheStep) {
+  ComparisonRow slow = Predicted("slow", 120'000, 119'000, 121'000);
+  auto& copies = slow.predicted->prediction.copies[static_cast<size_t>(CopyClass::kDeviceToDevice)];
+  copies.count = 2;
+  copies.ns = 132'000;
+  EXPECT_THAT(VerdictOn(Predicted("quick", 100'000, 99'000, 101'000), slow),
+              HasSubstr("its 2 device-to-device copies add up to 110% of the step"));
+}
+
 TEST(VerdictTest, NoTimeIsNegative) {
   const std::string verdict = VerdictOn(Measured("a", 100'000, 1.7), Measured("b", 110'000, 1.5));
   EXPECT_THAT(verdict, HasSubstr("cannot tell"));

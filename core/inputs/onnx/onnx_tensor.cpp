@@ -202,7 +202,7 @@ Tensor OnnxTensor(const onnx::TensorProto& proto, const std::string& folder) {
   try {
     return Convert(proto, folder);
   } catch (const Error& error) {
-    Throw(error.code(), "the tensor '{}' {}", proto.name(), error.message());
+    Throw(error.code(), "uses the tensor '{}', which {}", proto.name(), error.message());
   }
 }
 

@@ -78,6 +78,11 @@ TEST_F(ForeignModelTest, OthersAreToldByHowTheyBegin) {
   const std::string header = R"({"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
   EXPECT_THAT(ErrorAbout(LittleEndian(header.size(), 8) + header + std::string(4, '\0')),
               AllOf(HasSubstr("holds weights alone"), HasSubstr("lanescope.torch.export")));
+  EXPECT_THAT(ErrorAbout("GGUF\x03\0\0\0"s),
+              AllOf(HasSubstr("holds weights alone (GGUF)"), HasSubstr("lanescope.torch.export")));
+  // What is cut off too.
+  EXPECT_THAT(ErrorAbout("", "w.safetensors"), HasSubstr("holds weights alone (safetensors)"));
+  EXPECT_THAT(ErrorAbout("", "w.gguf"), HasSubstr("holds weights alone (GGUF)"));
 }
 
 TEST_F(ForeignModelTest, AFileOfASavedModelNamesItsFolder) {
@@ -97,6 +102,13 @@ TEST_F(ForeignModelTest, DamagedFilesAreRefusedToo) {
     EXPECT_THAT(error, HasSubstr("InvalidArgument")) << size;
   }
   EXPECT_THAT(ErrorAbout("\xff\xff\xff\xff\xff\xff\xff\xff{\""), HasSubstr("no GraphDef"));
+}
+
+// A GraphDef of no bytes is one.
+TEST_F(ForeignModelTest, AFileWithoutNodesHoldsNoGraph) {
+  EXPECT_THAT(ErrorAbout("", "g.pb"), HasSubstr("the file is empty"));
+  EXPECT_THAT(ErrorAbout("", "g.pbtxt"), HasSubstr("the file is empty"));
+  EXPECT_THAT(ErrorAbout("# nothing\n", "g.pbtxt"), HasSubstr("the graph has no nodes"));
 }
 
 // A node whose name begins as a model of TensorFlow Lite is marked: the graph is read.

@@ -294,7 +294,7 @@ TEST(Onnx, DamagedModelsAreRefused) {
   ExpectRefused(parts, Code::kInvalidArgument, "makes 'y', which is there already");
   parts.nodes = {NodeOf("Add", {"x", "w"}, {"y"})};
   parts.weights = {Weight("w", kFloats, {3}, Field(9, std::string(8, '\0')))};
-  ExpectRefused(parts, Code::kInvalidArgument, "the tensor 'w' has 8 bytes for 3 elements");
+  ExpectRefused(parts, Code::kInvalidArgument, "uses the tensor 'w', which has 8 bytes for 3 elements");
   parts.weights = {Weight("w", kFloats, {int64_t{1} << 40, int64_t{1} << 20}, "")};
   ExpectRefused(parts, Code::kInvalidArgument, "the tensor 'w'");
   parts.weights = {Weight("w", kFloats, {3}, Field(9, std::string(12, '\0')))};

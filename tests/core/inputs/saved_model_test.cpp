@@ -96,6 +96,16 @@ TEST(SavedModels, TheSignatureSaysWhatAStepIs) {
               HasSubstr("has no signature 'gone'"));
 }
 
+// A schema version, and a meta graph with the tag "serve" alone.
+TEST(SavedModels, OneWithoutSignaturesSaysSo) {
+  const std::string folder = testing::TempDir() + "lanescope_no_signatures";
+  fs::create_directories(folder);
+  WriteFile(folder + "/saved_model.pb", "\x08\x01\x12\x09\x0a\x07\x22\x05serve");
+  EXPECT_THAT(ErrorOf([&] { ReadSavedModel(folder); }),
+              HasSubstr("has no signatures; save it with one, `tf.saved_model.save("));
+  fs::remove_all(folder);
+}
+
 TEST(SavedModels, FeedsAndFetchesAreKnownByTheSignaturesNames) {
   const SavedModel model = ReadSavedModel(ModelPath("module"));
   EXPECT_EQ(GraphTensorOf(model.spec, "x"), "serving_default_x:0");
