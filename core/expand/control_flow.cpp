@@ -129,12 +129,12 @@ void ControlFlowExpander::Copy(const GraphBody& body, NodeId id, const std::stri
                                const ExpandedValues& inputs, std::vector<NodeId> controls, Emitted* out) {
   Node copy = body.graph.node(id);
   const bool chosen = !taken_.empty() || !out->sides[id].empty();
-  if (chosen) CheckHasNoEffect(name, copy);
   RenameGroups(site.prefix, &copy);
   copy.name = name;
   for (size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = inputs[i].tensor;
   copy.control_inputs = std::move(controls);
   if (chosen && copy.op == "Assert") AssertWhereTaken(name, out->sides[id], &copy);
+  if (chosen) MaskUpdate(name, out->sides[id], &copy);
   const NodeId added = AddCopy(body, id, std::move(copy));
   for (int i = 0; i < graph_.NumOutputs(added); ++i) {
     out->values[id].push_back({.tensor = {added, i}});
@@ -168,14 +168,6 @@ void ControlFlowExpander::AssertWhereTaken(const std::string& name, const Sides&
   assertion->inputs[0] = graph_.Add(graph_.New("LogicalOr", name + "/holds", assertion->device)
                                         .Input(assertion->inputs[0])
                                         .Input(not_taken));
-}
-
-void ControlFlowExpander::CheckHasNoEffect(const std::string& name, const Node& node) {
-  const OpDef* def = OpRegistry::Global().Find(node.op);
-  if (def == nullptr || def->role != StateRole::kUpdate) return;
-  Throw(Code::kUnimplemented,
-        "node '{}' ({}) changes a variable in a loop or branch whose condition depends on data", name,
-        node.op);
 }
 
 void ControlFlowExpander::RenameGroups(const std::string& prefix, Node* node) {

@@ -100,8 +100,11 @@ class ControlFlowExpander {
   NodeId AddCopy(const GraphBody& body, NodeId id, Node copy);
   // A feed's shape is what users of the tensor see.
   void Feed(const std::string& tensor, const TensorInfo& info, NodeId node);
-  // What data choose between runs whatever they choose.
-  static void CheckHasNoEffect(const std::string& name, const Node& node);
+  // Changes nothing unless it is taken: what data choose between runs whatever they choose. Throws
+  // Unimplemented for other updates than assignments.
+  void MaskUpdate(const std::string& name, const Sides& own, Node* update);
+  // What the update leaves its variable as it is with.
+  std::optional<Endpoint> ValueWithoutEffect(const std::string& name, const Node& update);
   // Says nothing unless it is taken.
   void AssertWhereTaken(const std::string& name, const Sides& own, Node* assertion);
   // Groups of a function's nodes are the copies' own.

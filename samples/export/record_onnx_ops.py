@@ -200,6 +200,60 @@ def volumes():
         case(name, 22, shape, {}, [node(op, ["x"], ["y"], kernel_shape=[3, 2, 2], strides=[2, 1, 3], **extra)])
 
 
+def sequences():
+    """Positions are constants, or computed from shapes."""
+    at = {str(i): numpy.int64(i) for i in (-2, -1, 0, 1, 2)}
+    case("sequence_insert", 17, {"x": (2, 3), "z": (2, 2)}, at, [
+        node("SequenceEmpty", [], ["none"]), node("SequenceInsert", ["none", "x"], ["one"]),
+        node("SequenceInsert", ["one", "z", "0"], ["two"]), node("SequenceInsert", ["two", "x", "-1"], ["three"]),
+        node("SequenceInsert", ["three", "z"], ["four"]), node("ConcatFromSequence", ["four"], ["y"], axis=-1)])
+    case("sequence_erase", 17, {"x": (2, 3), "z": (2, 3)}, at, [
+        node("Add", ["x", "z"], ["s"]), node("SequenceConstruct", ["x", "z", "s"], ["all"]),
+        node("SequenceErase", ["all", "-2"], ["two"]), node("SequenceErase", ["two"], ["left"]),
+        node("SequenceLength", ["left"], ["n"]), node("SequenceAt", ["all", "2"], ["last"]),
+        node("ConcatFromSequence", ["all"], ["y"], axis=-1, new_axis=1)], ("y", "last", "n"))
+    case("sequence_split", 17, {"x": (2, 6)}, {**at, "four": numpy.int64(4), "sizes": array([1, 3, 2])}, [
+        node("SplitToSequence", ["x", "four"], ["cut"], axis=1), node("SequenceAt", ["cut", "-1"], ["short"]),
+        node("SplitToSequence", ["x", "sizes"], ["sized"], axis=-1, keepdims=0), node("SequenceAt", ["sized", "1"], ["long"]),
+        node("SplitToSequence", ["x"], ["rows"], keepdims=0), node("SequenceAt", ["rows", "1"], ["row"]),
+        node("SplitToSequence", ["x"], ["kept"]), node("SequenceAt", ["kept", "0"], ["first"])], ("short", "long", "row", "first"))
+    body = helper.make_graph(
+        [node("Identity", ["go"], ["goes"]), node("Mul", ["h", "h"], ["square"]), node("SequenceInsert", ["before", "square"], ["after"])],
+        "body", [info("i", TensorProto.INT64, []), info("go", TensorProto.BOOL, []), info("h", TensorProto.FLOAT, [4]),
+                 helper.make_tensor_sequence_value_info("before", TensorProto.FLOAT, None)],
+        [info("goes", TensorProto.BOOL, []), info("square", TensorProto.FLOAT, [4]),
+         helper.make_tensor_sequence_value_info("after", TensorProto.FLOAT, None)])
+    case("sequence_loop", 17, {"x": (4,)}, {"n": numpy.int64(3), "t": numpy.array(True)}, [
+        node("SequenceEmpty", [], ["none"]), node("Loop", ["n", "t", "x", "none"], ["h", "all"], body=body),
+        node("ConcatFromSequence", ["all"], ["y"], axis=0, new_axis=1)])
+    sides = [helper.make_graph([node("SequenceConstruct", names, [name])], name, [],
+                               [helper.make_tensor_sequence_value_info(name, TensorProto.FLOAT, None)])
+             for name, names in (("yes", ["x", "z"]), ("no", ["z", "x"]))]
+    case("sequence_if", 17, {"x": (3,), "z": (3,)}, {"zero": numpy.float32(0)}, [
+        node("ReduceSum", ["x"], ["sum"], keepdims=0), node("Greater", ["sum", "zero"], ["c"]),
+        node("If", ["c"], ["both"], then_branch=sides[0], else_branch=sides[1]), node("ConcatFromSequence", ["both"], ["y"], axis=0)])
+    each = helper.make_graph([node("Mul", ["e", "k"], ["m"])], "each", [info("e", TensorProto.FLOAT, None), info("k", TensorProto.FLOAT, [])],
+                             [info("m", TensorProto.FLOAT, None)])
+    case("sequence_map", 17, {"x": (2, 3), "z": (2, 2)}, {"k": numpy.float32(3)}, [
+        node("SequenceConstruct", ["x", "z"], ["both"]), node("SequenceMap", ["both", "k"], ["made"], body=each),
+        node("ConcatFromSequence", ["made"], ["y"], axis=1)])
+
+
+def means():
+    """Windows of means that reach beyond what pads a tensor, and with gaps."""
+    volume, image, line = (1, 2, 7, 6, 5), (2, 3, 8, 7), (1, 2, 11)
+    for name, shape, attrs in (
+            ("volume_ceil", volume, {"kernel_shape": [3, 2, 2], "strides": [2, 3, 2], "ceil_mode": 1}),
+            ("volume_ceil_counts", volume, {"kernel_shape": [3, 3, 2], "strides": [3, 2, 2], "ceil_mode": 1, "pads": [1, 1, 0, 0, 1, 1], "count_include_pad": 1}),
+            ("volume_dilated", volume, {"kernel_shape": [2, 2, 3], "dilations": [3, 2, 2]}),
+            ("volume_dilated_padded", volume, {"kernel_shape": [2, 3, 2], "dilations": [2, 2, 1], "strides": [1, 2, 2], "pads": [1, 2, 1, 1, 1, 0]}),
+            ("volume_dilated_counts", volume, {"kernel_shape": [2, 3, 2], "dilations": [2, 2, 1], "strides": [2, 2, 2], "pads": [1, 2, 1, 1, 1, 0],
+                                               "ceil_mode": 1, "count_include_pad": 1}),
+            ("image_dilated", image, {"kernel_shape": [3, 2], "dilations": [2, 3], "strides": [2, 1], "pads": [1, 1, 2, 1], "ceil_mode": 1}),
+            ("line_ceil", line, {"kernel_shape": [4], "strides": [3], "pads": [1, 1], "ceil_mode": 1})):
+        case(f"average_pool_{name}", 19, {"x": shape}, {}, [node("AveragePool", ["x"], ["y"], **attrs)])
+
+
 def batches():
     """The batch first (layout 1): onnxruntime runs the same layer with the steps first, and turns what goes in and out."""
     for op, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
@@ -268,7 +322,7 @@ def write_names(folder):
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for family in (elements, norms, attention, convolutions, resizing, recurrent, control, quantized, indices, models, volumes, batches):
+    for family in (elements, norms, attention, convolutions, resizing, recurrent, control, quantized, indices, models, volumes, batches, sequences, means):
         family()
     for name in CASES:
         try:

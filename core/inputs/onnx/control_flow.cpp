@@ -21,8 +21,25 @@ std::optional<bool> ConstantBool(const OnnxValue& value) {
   return *static_cast<const uint8_t*>(tensor->raw_data()) != 0;
 }
 
+// Lists, which no cost stands for, have to be.
 bool AreExactlyAlike(const OnnxValue& a, const OnnxValue& b) {
+  if (a.list() != nullptr || b.list() != nullptr) {
+    if (a.list() == nullptr || b.list() == nullptr ||
+        !std::ranges::equal(*a.list(), *b.list(), AreExactlyAlike))
+      Throw(Code::kUnimplemented,
+            "makes sequences of different lengths or shapes by a condition that depends on data");
+    return true;
+  }
   return a.dtype() == b.dtype() && a.known_rank() && a.shape().IsExact() && a.shape() == b.shape();
+}
+
+// One of both, which are alike; of lists element by element.
+OnnxValue Taken(OnnxEmitter& to, const OnnxValue& condition, const OnnxValue& yes, const OnnxValue& no) {
+  if (yes.list() == nullptr) return to.Node("SelectV2", {condition, yes, no});
+  OnnxValues list;
+  for (size_t i = 0; i < yes.list()->size(); ++i)
+    list.push_back(Taken(to, condition, (*yes.list())[i], (*no.list())[i]));
+  return OnnxValue::List(std::move(list));
 }
 
 // Work that was counted since `before`.
@@ -48,7 +65,7 @@ OnnxValues Branch(OnnxNodeReader& reader, const OnnxNode& node, const OnnxValues
   to.Name(name);
   const OnnxValue condition = to.Reshaped(inputs[0], {});
   OnnxValues results;
-  for (size_t i = 0; i < yes.size(); ++i) results.push_back(to.Node("SelectV2", {condition, yes[i], no[i]}));
+  for (size_t i = 0; i < yes.size(); ++i) results.push_back(Taken(to, condition, yes[i], no[i]));
   return results;
 }
 
@@ -168,15 +185,45 @@ OnnxValues Scan(OnnxNodeReader& reader, const OnnxNode& node, const OnnxValues& 
   return trips.Results(to, name, node.Ints("scan_output_axes", {}));
 }
 
+// Its body for each tensor of its sequences, beside what it takes as it is; sequences of what that makes.
+OnnxValues MapSequence(OnnxNodeReader& reader, const OnnxNode& node, const OnnxValues& inputs,
+                       const std::string& name) {
+  const onnx::GraphProto& body = node.GraphOf("body");
+  if (inputs[0].list() == nullptr) Throw(Code::kInvalidArgument, "takes no sequence");
+  const size_t nodes = reader.to().num_nodes(), length = inputs[0].list()->size();
+  std::vector<OnnxValues> lists(static_cast<size_t>(node.num_outputs()));
+  for (size_t i = 0; i < length; ++i) {
+    OnnxValues given;
+    for (const OnnxValue& input : inputs) {
+      if (!input.exists()) continue;
+      if (input.list() != nullptr && input.list()->size() != length)
+        Throw(Code::kInvalidArgument, "takes sequences of {} and {} tensors", length, input.list()->size());
+      given.push_back(input.list() != nullptr ? (*input.list())[i] : input);
+    }
+    const OnnxValues made = reader.Body(body, given, fmt::format("{}/{}", name, i));
+    if (made.size() < lists.size())
+      Throw(Code::kInvalidArgument, "has a body of {} outputs, too few", made.size());
+    for (size_t k = 0; k < lists.size(); ++k) lists[k].push_back(made[k]);
+    if (reader.to().num_nodes() - nodes > kMostNodes)
+      Throw(Code::kResourceExhausted, "makes more than {} nodes of a sequence", kMostNodes);
+  }
+  OnnxValues results;
+  for (OnnxValues& list : lists) results.push_back(OnnxValue::List(std::move(list)));
+  return results;
+}
+
 }  // namespace
 
-std::vector<std::string> ControlFlowOps() { return {"If", "Loop", "Scan"}; }
+std::vector<std::string> ControlFlowOps() { return {"If", "Loop", "Scan", "SequenceMap"}; }
 
-bool IsControlFlow(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan"; }
+bool IsControlFlow(std::string_view op) {
+  return op == "If" || op == "Loop" || op == "Scan" || op == "SequenceMap";
+}
 
 OnnxValues ControlFlow(OnnxNodeReader& reader, const OnnxNode& node, const OnnxValues& inputs,
                        const std::string& name, std::optional<double>* flops) {
   if (node.op() == "If") return Branch(reader, node, inputs, name, flops);
+  if (node.op() == "SequenceMap") return MapSequence(reader, node, inputs, name);
   return node.op() == "Loop" ? Loop(reader, node, inputs, name, flops)
                              : Scan(reader, node, inputs, name, flops);
 }

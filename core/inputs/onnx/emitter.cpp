@@ -49,7 +49,16 @@ bool IsNameCharacter(char c, bool first) {
 
 }  // namespace
 
+OnnxValue OnnxValue::List(std::vector<OnnxValue> elements) {
+  OnnxValue value;
+  value.list_ = std::make_shared<const std::vector<OnnxValue>>(std::move(elements));
+  return value;
+}
+
 const OnnxValue::Known& OnnxValue::known() const {
+  if (list_ != nullptr)
+    Throw(Code::kUnimplemented,
+          "takes a sequence of tensors, which only ops of sequences and branches do here");
   if (tensor_ == nullptr) Throw(Code::kInvalidArgument, "lacks an input");
   return *tensor_;
 }

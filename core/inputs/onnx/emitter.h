@@ -14,13 +14,16 @@
 
 namespace lanescope {
 
-// A tensor of the model. Images may lie with their channels last, as kernels of hosts want them, while the
-// model speaks of channels first: shape() and axes are the model's. A constant becomes a node when a node
-// reads it. Copies are the same tensor.
+// A tensor of the model, or a list of tensors (ONNX's sequence). Images may lie with their channels last, as
+// kernels of hosts want them, while the model speaks of channels first: shape() and axes are the model's. A
+// constant becomes a node when a node reads it. Copies are the same tensor.
 class OnnxValue {
  public:
   OnnxValue() = default;  // an input that was left out
-  bool exists() const { return tensor_ != nullptr; }
+  static OnnxValue List(std::vector<OnnxValue> elements);
+  bool exists() const { return tensor_ != nullptr || list_ != nullptr; }
+  // Null where it is a tensor: then alone has it what follows.
+  const std::vector<OnnxValue>* list() const { return list_.get(); }
   DataType dtype() const;
   Shape shape() const;
   bool known_rank() const { return shape().known_rank(); }
@@ -39,10 +42,11 @@ class OnnxValue {
     TensorInfo info;
     std::string name;  // of a constant's node
   };
-  // Throws InvalidArgument where the model leaves it out.
+  // Throws InvalidArgument where the model leaves it out, Unimplemented for a list.
   const Known& known() const;
 
   std::shared_ptr<Known> tensor_;
+  std::shared_ptr<const std::vector<OnnxValue>> list_;
   bool channels_last_ = false;
   int format_ = 0;
 };

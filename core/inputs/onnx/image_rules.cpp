@@ -49,21 +49,97 @@ bool IsSmallTable(const Shape& shape) {
   return true;
 }
 
-// Padding counts where the model says so; else each sum is divided by how many numbers it is of. Nothing
-// where that is a table too large.
-std::optional<OnnxValue> MeanPooled(OnnxEmitter& to, const OnnxValue& x, const OnnxWindow& window,
-                                    bool padding_counts) {
-  const OnnxValue zero = to.Number(0, x.dtype());
-  const OnnxValue mean = Pooled(to, "AvgPool", Padded(to, Turned(to, x), window, zero), window);
-  if (!window.padded() || padding_counts) return mean;
-  Shape places = x.shape();
-  places.set_dim(0, 1);
-  places.set_dim(1, 1);
-  if (x.dtype() != DataType::kFloat || !IsSmallTable(places)) return std::nullopt;
-  Tensor ones(DataType::kFloat, places);
+// Elements of a window from `begin` on that lie from `least` to before `most`.
+int64_t NumInside(int64_t begin, int64_t kernel, int64_t dilation, int64_t least, int64_t most) {
+  const auto before = [&](int64_t bound) {
+    return std::clamp<int64_t>((bound - begin + dilation - 1) / dilation, 0, kernel);
+  };
+  return before(most) - before(least);
+}
+
+// How many numbers each mean is of: the elements of its window that lie in the tensor and, where it counts,
+// in what the model pads that with. The same for every image and channel. Empty: there are too many.
+std::optional<Tensor> MeanCounts(const Shape& x, const OnnxWindow& window, const std::vector<int64_t>& pads,
+                                 bool padding_counts) {
+  Shape shape{1, 1};
+  std::vector<std::vector<int64_t>> along;
+  for (size_t axis = 0; axis < window.axes(); ++axis) {
+    const int64_t size = x.dim(static_cast<int>(axis) + 2), begin = -window.pads[axis];
+    const int64_t room = size - begin + window.pads[axis + window.axes()] - window.Reach(axis);
+    if (room < 0) return std::nullopt;
+    shape.Append(room / window.strides[axis] + 1);
+    if (!IsSmallTable(shape)) return std::nullopt;
+    const int64_t least = padding_counts ? -pads[axis] : 0;
+    const int64_t most = padding_counts ? size + pads[axis + window.axes()] : size;
+    along.emplace_back();
+    for (int64_t at = 0; at <= room; at += window.strides[axis])
+      along.back().push_back(NumInside(begin + at, window.kernel[axis], window.dilations[axis], least, most));
+  }
+  Tensor counts(DataType::kFloat, shape);
+  for (int64_t i = 0; i < counts.NumElements(); ++i) {
+    int64_t left = i, count = 1;
+    for (size_t axis = along.size(); axis-- > 0;) {
+      const auto size = static_cast<int64_t>(along[axis].size());
+      count *= along[axis][static_cast<size_t>(left % size)];
+      left /= size;
+    }
+    counts.data<float>()[i] = static_cast<float>(count);
+  }
+  return counts;
+}
+
+// Of every window, by a convolution of one channel whose filter is ones: pools know no dilations.
+OnnxValue SumOfDilated(OnnxEmitter& to, const OnnxValue& x, const OnnxWindow& window) {
+  OnnxWindow volume = window;
+  std::vector<int64_t> sizes(x.shape().dims().begin() + 2, x.shape().dims().end());
+  while (volume.axes() < 3) {
+    for (auto* numbers : {&volume.kernel, &volume.strides, &volume.dilations, &sizes})
+      numbers->insert(numbers->begin(), 1);
+    volume.pads.insert(volume.pads.begin() + static_cast<std::ptrdiff_t>(volume.axes()) - 1, 0);
+    volume.pads.insert(volume.pads.begin(), 0);
+  }
+  const int64_t images = x.shape().dim(0) * x.shape().dim(1);
+  OnnxValue each = to.Reshaped(x, {images, sizes[0], sizes[1], sizes[2], 1});
+  if (volume.padded())
+    each = to.Node("PadV2", {each, to.Constant(volume.PaddingOf(false)), to.Number(0, x.dtype())});
+  Tensor ones(DataType::kFloat, Shape{volume.kernel[0], volume.kernel[1], volume.kernel[2], 1, 1});
   std::fill_n(ones.data<float>(), ones.NumElements(), 1.0f);
-  const OnnxValue all = Turned(to, to.Constant(std::move(ones)));
-  return TurnedNode(to, "RealDiv", {mean, Pooled(to, "AvgPool", Padded(to, all, window, zero), window)});
+  return to.Node("Conv3D", {each, to.Constant(std::move(ones))},
+                 {{"strides", AmongChannels(volume.strides)},
+                  {"dilations", AmongChannels(volume.dilations)},
+                  {"padding", std::string("VALID")}});
+}
+
+bool IsDilated(const OnnxWindow& window) {
+  return std::ranges::any_of(window.dilations, [](int64_t each) { return each != 1; });
+}
+
+// `pads`: of the model. They count where it says so, what else is around the tensor never does. Nothing
+// where a table is too large.
+std::optional<OnnxValue> MeanPooled(OnnxEmitter& to, const OnnxValue& x, const OnnxWindow& window,
+                                    const std::vector<int64_t>& pads, bool padding_counts) {
+  const bool dilated = IsDilated(window);
+  const bool all_count = !window.padded() || (padding_counts && window.pads == pads);
+  const auto pooled = [&] {
+    return Pooled(to, "AvgPool", Padded(to, Turned(to, x), window, to.Number(0, x.dtype())), window);
+  };
+  if (!dilated && all_count) return pooled();
+  if (x.dtype() != DataType::kFloat || !IsSmallTable(Shape(std::span<const Dim>(window.kernel))))
+    return std::nullopt;
+  std::optional<Tensor> counts = MeanCounts(x.shape(), window, pads, padding_counts);
+  if (!counts) return std::nullopt;
+  if (dilated) {
+    Shape shape = counts->shape();
+    shape.set_dim(0, x.shape().dim(0));
+    shape.set_dim(1, x.shape().dim(1));
+    const OnnxValue sum =
+        to.Reshaped(SumOfDilated(to, x, window), {shape.dims().begin(), shape.dims().end()});
+    return Turned(to, to.Node("RealDiv", {sum, to.Constant(std::move(*counts))}));
+  }
+  float whole = 1;
+  for (const int64_t size : window.kernel) whole *= static_cast<float>(size);
+  for (int64_t i = 0; i < counts->NumElements(); ++i) counts->data<float>()[i] /= whole;
+  return TurnedNode(to, "RealDiv", {pooled(), Turned(to, to.Constant(std::move(*counts)))});
 }
 
 // The last window may begin inside the tensor and end beyond what pads it.
@@ -80,22 +156,23 @@ void RoundUp(const Shape& shape, OnnxWindow* window) {
 
 OnnxValues Pool(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
   OnnxValue x = inputs[0];
-  const bool largest = node.op() == "MaxPool", round_up = node.Int("ceil_mode", 0) != 0;
-  if (!x.known_rank() || node.num_outputs() != 1 || x.rank() > 5 || (round_up && !largest) ||
+  const bool largest = node.op() == "MaxPool";
+  if (!x.known_rank() || node.num_outputs() != 1 || x.rank() > 5 ||
       (largest ? x.dtype() != DataType::kFloat && x.dtype() != DataType::kDouble : !IsFloat(x.dtype())) ||
       (x.rank() == 5 && x.dtype() != DataType::kFloat))
     return {};
   std::optional<OnnxWindow> window = OnnxWindowOf(node, x.shape(), node.Ints("kernel_shape", {}));
-  if (!window.has_value() || std::ranges::any_of(window->dilations, [](int64_t each) { return each != 1; }))
-    return {};
-  if (round_up) RoundUp(x.shape(), &*window);
+  if (!window.has_value() || (largest && IsDilated(*window))) return {};
   const bool line = x.rank() == 3;
   if (line) {
     x = AsImages(to, x);
     window = window->OfImages();
   }
+  const std::vector<int64_t> pads = window->pads;
+  if (node.Int("ceil_mode", 0) != 0) RoundUp(x.shape(), &*window);
   const std::optional<OnnxValue> result =
-      largest ? MaxPooled(to, x, *window) : MeanPooled(to, x, *window, node.Int("count_include_pad", 0) != 0);
+      largest ? MaxPooled(to, x, *window)
+              : MeanPooled(to, x, *window, pads, node.Int("count_include_pad", 0) != 0);
   if (!result.has_value()) return {};
   if (x.rank() == 5) return {to.Transposed(*result, {0, 4, 1, 2, 3})};
   return {line ? to.Node("Squeeze", {*result}, {{"squeeze_dims", std::vector<int64_t>{2}}}) : *result};

@@ -231,7 +231,7 @@ OnnxValues OnnxNodeReader::ByRule(const onnx::NodeProto& proto, const OnnxNode& 
   if (rule == AllOnnxRules().end()) return {};
   const bool coded = std::ranges::any_of(inputs, [](const OnnxValue& input) { return input.format() != 0; });
   if (coded && !ReadsFormats(proto.op_type())) return {};
-  const bool needs_none = proto.op_type() == "Constant";
+  const bool needs_none = proto.op_type() == "Constant" || proto.op_type() == "SequenceEmpty";
   if (!needs_none && !inputs[0].exists()) Throw(Code::kInvalidArgument, "lacks its first input");
   // Only in bodies and functions: those of the model are read once.
   if (needs_none && depth_ > 0) {

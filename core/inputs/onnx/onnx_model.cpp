@@ -76,6 +76,8 @@ class OnnxReader {
   void AddInput(const Input& input) {
     const std::string& name = input.info.name();
     try {
+      if (!input.info.type().has_tensor_type())
+        Throw(Code::kUnimplemented, "is no tensor; make the model take the tensors of a sequence one by one");
       const DataType dtype = OnnxDataType(input.type().elem_type());
       const Shape open = OnnxDimensions().ShapeOf(input.type());
       Shape shape = input.given != nullptr ? MergeShapes(open, *input.given) : sizes_.ShapeOf(input.type());
@@ -101,6 +103,9 @@ class OnnxReader {
     try {
       const OnnxValue value = nodes_.ValueOf(name);
       if (!value.exists()) Throw(Code::kInvalidArgument, "has no name");
+      if (value.list() != nullptr)
+        Throw(Code::kUnimplemented,
+              "is a sequence of tensors; make the model join them (ConcatFromSequence)");
       to_.Name(node + "/order");
       const OnnxValue plain = to_.Plain(value);
       to_.Name(node, true);

@@ -97,7 +97,7 @@ const OnnxRules& AllOnnxRules() {
     for (const auto add :
          {AddActivationRules, AddAttentionRules, AddConvolutionRules, AddElementRules, AddImageRules,
           AddIndexRules, AddLayerRules, AddLinearRules, AddModelRules, AddNormRules, AddQuantizationRules,
-          AddRecurrentRules, AddResizeRules, AddScatterRules, AddShapeRules})
+          AddRecurrentRules, AddResizeRules, AddScatterRules, AddSequenceRules, AddShapeRules})
       add(all);
     return all;
   }();

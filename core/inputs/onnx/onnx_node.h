@@ -73,6 +73,7 @@ void AddQuantizationRules(OnnxRules* rules);
 void AddRecurrentRules(OnnxRules* rules);
 void AddResizeRules(OnnxRules* rules);
 void AddScatterRules(OnnxRules* rules);
+void AddSequenceRules(OnnxRules* rules);
 void AddShapeRules(OnnxRules* rules);
 
 // What several rules ask.

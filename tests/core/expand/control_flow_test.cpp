@@ -155,13 +155,32 @@ TEST(Loops, OneThatNoStepNeedsStays) {
   EXPECT_EQ(ExpandedNode(graph, "count").op, "Identity");
 }
 
-TEST(Loops, EffectsThatDataDecideAreRefused) {
+// In a trip that is not taken the variable gets what it has.
+TEST(Loops, EffectsThatDataDecideAreMasked) {
   std::string nodes = Loop("count", "change", "v");
   nodes.replace(nodes.find("\"i\""), 3, "\"data\"");
+  const Graph graph = Expanded(nodes, {.trips = {{"loop", 2}}});
+  EXPECT_THAT(InputNames(graph, "loop/0/assign"), ElementsAre("v", "loop/0/assign/value"));
+  EXPECT_THAT(InputNames(graph, "loop/0/assign/value"),
+              ElementsAre("loop/0/cond/less", "data", "loop/0/assign/nothing"));
+  EXPECT_EQ(ExpandedNode(graph, "loop/0/assign/nothing").op, "ZerosLike");
+}
+
+TEST(Loops, OtherEffectsThatDataDecideAreRefused) {
+  std::string nodes = Loop("count", "change", "v"), functions = Functions();
+  nodes.replace(nodes.find("\"i\""), 3, "\"data\"");
+  const std::string plain = R"("assign" op: "AssignAddVariableOp" input: "v" input: "i")";
+  functions.replace(functions.find(plain), plain.size(),
+                    R"("assign" op: "ResourceApplyGradientDescent" input: "v" input: "i" input: "i")");
+  const std::string type = R"(attr { key: "dtype" value { type: DT_INT32 } } }
+    ret { key: "w")";
+  functions.replace(functions.find(type), type.size(), R"(attr { key: "T" value { type: DT_INT32 } } }
+    ret { key: "w")");
   EXPECT_THAT(ErrorOf([&] {
-                Expanded(nodes, {.trips = {{"loop", 2}}});
+                InlineFunctions(ParseGraphText(kZero + nodes + functions), {.trips = {{"loop", 2}}});
               }),
-              HasSubstr("node 'loop/0/assign' (AssignAddVariableOp) changes a variable in a loop or branch"));
+              HasSubstr("node 'loop/0/assign' (ResourceApplyGradientDescent) changes a variable in a loop or "
+                        "branch whose condition depends on data; only assignments of whole variables run"));
 }
 
 TEST(Loops, WhatDoesNotFitIsSaid) {

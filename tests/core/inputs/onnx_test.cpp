@@ -304,6 +304,21 @@ TEST(Onnx, DamagedModelsAreRefused) {
   ExpectRefused(parts, Code::kUnimplemented, "the input 'x'");
 }
 
+// A list is nothing that a graph has.
+TEST(Onnx, SequencesThatAreNotKnownAreRefused) {
+  Parts parts = OneNode("Relu");
+  parts.inputs.push_back(ValueInfo("p", kInt64s, {}));
+  const std::string both = NodeOf("SequenceConstruct", {"x", "x"}, {"s"});
+  parts.nodes = {both, NodeOf("SequenceAt", {"s", "p"}, {"y"})};
+  ExpectRefused(parts, Code::kUnimplemented, "the SequenceAt 'y' has a position that depends on data");
+  parts.nodes = {both, NodeOf("Relu", {"s"}, {"y"})};
+  ExpectRefused(parts, Code::kUnimplemented, "the Relu 'y' takes a sequence of tensors");
+  parts.nodes = {NodeOf("SequenceConstruct", {"x", "x"}, {"y"})};
+  ExpectRefused(parts, Code::kUnimplemented, "the output 'y' is a sequence of tensors");
+  parts.nodes = {NodeOf("SequenceLength", {"x"}, {"y"})};
+  ExpectRefused(parts, Code::kInvalidArgument, "takes a tensor where a sequence belongs");
+}
+
 TEST(Onnx, OpsAreThoseOfTheDocument) {
   const std::string document = ReadFile(lanescope::test::SourceDir() + "/docs/reference/onnx.md");
   std::string list;
