@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds and runs all tests.
-#   scripts/test.sh             release build, all tests, include and thread rules, format
+#   scripts/test.sh             release build, all tests, include and thread rules, format, prose
 #   scripts/test.sh --sanitize  all tests with AddressSanitizer and UndefinedBehaviorSanitizer, then the threaded ones
 #                               with ThreadSanitizer
 # With CI=true in the environment warnings of the release build are errors. Under sanitizers GCC warns of code that
@@ -40,6 +40,7 @@ run_release() {
   phase "include rules" python3 scripts/check_includes.py
   phase "thread rules" python3 scripts/check_threads.py
   phase "format" ./scripts/check_format.sh
+  phase "prose" python3 scripts/check_prose.py
   phase "tests of the scripts" python3 -m unittest discover --start-directory tests/scripts --pattern '*_test.py'
   phase "release build" ./scripts/build.sh release
   phase "release tests" ctest --preset release --parallel "$jobs"

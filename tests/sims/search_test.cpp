@@ -18,6 +18,9 @@
 namespace lanescope::sims {
 namespace {
 
+// Rounds alone end a search whose result is compared, however slow the machine is.
+constexpr int64_t kEndless = 24 * int64_t{3'600'000'000'000};
+
 std::vector<SearchStart> StartsOf(const StrategyInput& input) {
   std::vector<SearchStart> starts;
   for (const char* name : {"single", "alternating", "heft", "m-etf"})
@@ -43,7 +46,8 @@ TEST(SearchTest, ThreadsDoNotChangeTheAnswer) {
   const PlacementWorld world(7, 30, 2);
   const StrategyInput input = world.input();
   const auto search = [&](int threads, uint64_t seed) {
-    return SearchPlacements(input, {}, StartsOf(input), {.seed = seed, .threads = threads, .rounds = 2});
+    return SearchPlacements(input, {}, StartsOf(input),
+                            {.seed = seed, .threads = threads, .budget_ns = kEndless, .rounds = 2});
   };
   const SearchResult one = search(1, 1), four = search(4, 1);
   ASSERT_EQ(one.best.size(), four.best.size());
@@ -86,14 +90,15 @@ class ThreadRanks {
 TEST(SearchTest, RanksFindWhatMoreRestartsFind) {
   const PlacementWorld world(7, 30, 2);
   const StrategyInput input = world.input();
-  const SearchResult one = SearchPlacements(input, {}, StartsOf(input), {.restarts = 3, .rounds = 2});
+  const SearchResult one =
+      SearchPlacements(input, {}, StartsOf(input), {.restarts = 3, .budget_ns = kEndless, .rounds = 2});
   ThreadRanks ranks(3);
   std::vector<SearchResult> results(3);
   std::vector<std::thread> threads;
   for (int r = 0; r < 3; ++r) {
     threads.emplace_back([&, r] {
-      results[static_cast<size_t>(r)] =
-          SearchPlacements(input, {}, StartsOf(input), {.ranks = ranks.Of(r), .rounds = 2});
+      results[static_cast<size_t>(r)] = SearchPlacements(
+          input, {}, StartsOf(input), {.ranks = ranks.Of(r), .budget_ns = kEndless, .rounds = 2});
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -111,7 +116,7 @@ TEST(SearchTest, RanksFindWhatMoreRestartsFind) {
 TEST(SearchTest, ChainsElsewhereFindWhatThreadsFind) {
   const PlacementWorld world(7, 30, 2);
   const StrategyInput input = world.input();
-  const SearchOptions part{.seed = 3, .restarts = 2};
+  const SearchOptions part{.seed = 3, .restarts = 2, .budget_ns = kEndless};
   SearchOptions asked = part;
   asked.rounds = 2;
   const SearchResult here = SearchPlacements(input, {}, StartsOf(input), asked);
