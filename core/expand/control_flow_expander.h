@@ -103,7 +103,7 @@ class ControlFlowExpander {
   // Changes nothing unless it is taken: what data choose between runs whatever they choose. Throws
   // Unimplemented for other updates than assignments.
   void MaskUpdate(const std::string& name, const Sides& own, Node* update);
-  // What the update leaves its variable as it is with.
+  // The operand with which the update leaves its variable as it is.
   std::optional<Endpoint> ValueWithoutEffect(const std::string& name, const Node& update);
   // Says nothing unless it is taken.
   void AssertWhereTaken(const std::string& name, const Sides& own, Node* assertion);

@@ -154,7 +154,7 @@ class QueueUses {
     return queue.exists() && !filled_.contains(KeyOf(graph_.node(queue))) ? queue : NodeId();
   }
 
-  // Of what the node needs, what takes from an empty queue.
+  // Nodes among those that the node needs which take from an empty queue.
   NodeId WaitsFor(NodeId id) const {
     std::set<NodeId> needed;
     Reach({id, -1}, true, &needed);

@@ -1,5 +1,5 @@
-// What has an effect on one side of a branch that data decide has it where that side is taken: an assertion
-// speaks, a variable changes.
+// An effect on one side of a branch that data decide comes where that side is taken: an assertion speaks, a
+// variable changes.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -110,7 +110,7 @@ TEST(FilledQueuesTest, WhatFillsAQueueOnlyOnceSomethingWasTakenFromItNeverDoes) 
   EXPECT_EQ(ErrorAbout(first + kQueue + kTake + by_data, Runs({"first"}, {"put"})), "");
 }
 
-// What takes from either fills the other.
+// Each queue is filled with what is taken from the other.
 TEST(FilledQueuesTest, QueuesThatWaitForEachOtherStayEmpty) {
   const std::string other = NodeText("other", "FIFOQueueV2", "", "component_types") +
                             NodeText("take_other", "QueueDequeueV2", "input: 'other'", "component_types");
@@ -128,7 +128,7 @@ TEST(FilledQueuesTest, QueuesThatWaitForEachOtherStayEmpty) {
   EXPECT_EQ(ErrorAbout(nodes + first, Runs({}, {"put", "put_other", "first"})), "");
 }
 
-// What is run before the first step is filled by itself alone.
+// Init targets wait for what init targets fill alone.
 TEST(FilledQueuesTest, WhatIsRunBeforeTheFirstStepWaitsForNoStep) {
   const std::string nodes = kOne + kQueue + kTake + kPut;
   EXPECT_THAT(ErrorAbout(nodes, Runs({"take"}, {"put"}), QueueFillers::kInit),

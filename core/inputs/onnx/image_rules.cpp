@@ -88,7 +88,7 @@ std::optional<Tensor> MeanCounts(const Shape& x, const OnnxWindow& window, const
   return counts;
 }
 
-// Of every window, by a convolution of one channel whose filter is ones: pools know no dilations.
+// Sums every window by a convolution of one channel whose filter is ones: pools know no dilations.
 OnnxValue SumOfDilated(OnnxEmitter& to, const OnnxValue& x, const OnnxWindow& window) {
   OnnxWindow volume = window;
   std::vector<int64_t> sizes(x.shape().dims().begin() + 2, x.shape().dims().end());

@@ -80,7 +80,7 @@ TEST_F(ForeignModelTest, OthersAreToldByHowTheyBegin) {
               AllOf(HasSubstr("holds weights alone"), HasSubstr("lanescope.torch.export")));
   EXPECT_THAT(ErrorAbout("GGUF\x03\0\0\0"s),
               AllOf(HasSubstr("holds weights alone (GGUF)"), HasSubstr("lanescope.torch.export")));
-  // What is cut off too.
+  // A file that is cut off, too.
   EXPECT_THAT(ErrorAbout("", "w.safetensors"), HasSubstr("holds weights alone (safetensors)"));
   EXPECT_THAT(ErrorAbout("", "w.gguf"), HasSubstr("holds weights alone (GGUF)"));
 }
