@@ -100,11 +100,11 @@ class ControlFlowExpander {
   NodeId AddCopy(const GraphBody& body, NodeId id, Node copy);
   // A feed's shape is what users of the tensor see.
   void Feed(const std::string& tensor, const TensorInfo& info, NodeId node);
-  // Changes nothing unless it is taken: what data choose between runs whatever they choose. Throws
-  // Unimplemented for other updates than assignments.
+  // Adds nothing unless it is taken: what data choose between runs whatever they choose. Throws Unimplemented
+  // for updates of other kinds.
   void MaskUpdate(const std::string& name, const Sides& own, Node* update);
-  // The operand with which the update leaves its variable as it is.
-  std::optional<Endpoint> ValueWithoutEffect(const std::string& name, const Node& update);
+  // A value that leaves the variable as it is where it is added or subtracted.
+  Endpoint Nothing(const std::string& name, const Node& update);
   // Says nothing unless it is taken.
   void AssertWhereTaken(const std::string& name, const Sides& own, Node* assertion);
   // Groups of a function's nodes are the copies' own.

@@ -40,7 +40,7 @@ TEST(BranchAssert, FailsWhereItsSideIsTaken) {
   ExpectError(Code::kInvalidArgument, {"assertion failed: [20.000000]", "check"}, [&] { run(20, true); });
 }
 
-// pred ? v += x : v of a variable, and pred ? h : h = x of one with a handle, as TensorFlow 1's cond writes
+// pred ? v += x : v of a variable, and pred ? h : h -= x of one with a handle, as TensorFlow 1's cond writes
 // them.
 constexpr char kUpdates[] = R"(
 node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape {} } } }
@@ -56,7 +56,7 @@ node { name: "v_now" op: "Identity" input: "v" input: "^v_after" attr { key: "T"
 node { name: "h" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape {} } } }
 node { name: "set_h" op: "AssignVariableOp" input: "h" input: "x" attr { key: "dtype" value { type: DT_FLOAT } } }
 node { name: "h_sides" op: "Switch" input: "h" input: "pred" attr { key: "T" value { type: DT_RESOURCE } } }
-node { name: "set" op: "AssignVariableOp" input: "h_sides" input: "sides" attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "set" op: "AssignSubVariableOp" input: "h_sides" input: "sides" attr { key: "dtype" value { type: DT_FLOAT } } }
 node { name: "no" op: "Identity" input: "sides" input: "^set" attr { key: "T" value { type: DT_FLOAT } } }
 node { name: "done" op: "Merge" input: "no" input: "sides:1" attr { key: "T" value { type: DT_FLOAT } }
   attr { key: "N" value { i: 2 } } }
@@ -78,11 +78,11 @@ TEST(BranchUpdate, ChangesTheVariableWhereItsSideIsTaken) {
   };
   using Values = std::vector<float>;
   const Values untouched = run(5, false);
-  EXPECT_EQ(untouched, (Values{0, 0, 5}));
+  EXPECT_EQ(untouched, (Values{0, 0, -5}));
   EXPECT_TRUE(std::signbit(untouched[1]));  // -0 stays what it is
-  EXPECT_EQ(run(2, true), (Values{2, 2, 5}));
-  EXPECT_EQ(run(3, true), (Values{5, 5, 5}));
-  EXPECT_EQ(run(7, false), (Values{5, 5, 7}));
+  EXPECT_EQ(run(2, true), (Values{2, 2, -5}));
+  EXPECT_EQ(run(3, true), (Values{5, 5, -5}));
+  EXPECT_EQ(run(7, false), (Values{5, 5, -12}));
 }
 
 }  // namespace

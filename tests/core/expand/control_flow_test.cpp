@@ -155,7 +155,7 @@ TEST(Loops, OneThatNoStepNeedsStays) {
   EXPECT_EQ(ExpandedNode(graph, "count").op, "Identity");
 }
 
-// In a trip that is not taken the variable gets what it has.
+// In a trip that is not taken nothing is added.
 TEST(Loops, EffectsThatDataDecideAreMasked) {
   std::string nodes = Loop("count", "change", "v");
   nodes.replace(nodes.find("\"i\""), 3, "\"data\"");
@@ -180,7 +180,7 @@ TEST(Loops, OtherEffectsThatDataDecideAreRefused) {
                 InlineFunctions(ParseGraphText(kZero + nodes + functions), {.trips = {{"loop", 2}}});
               }),
               HasSubstr("node 'loop/0/assign' (ResourceApplyGradientDescent) changes a variable in a loop or "
-                        "branch whose condition depends on data; only assignments of whole variables run"));
+                        "branch whose condition depends on data; only what adds to one"));
 }
 
 TEST(Loops, WhatDoesNotFitIsSaid) {
