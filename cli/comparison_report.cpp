@@ -29,6 +29,13 @@ bool AnyMeasured(const Comparison& comparison) {
                      [](const ComparisonRow& row) { return HasFigures(row) && row.measured.has_value(); });
 }
 
+// "4.07 us each", or "3.9 us to 4.2 us each".
+std::string PairsText(const std::vector<int64_t>& pairs) {
+  const auto [least, most] = std::ranges::minmax(pairs);
+  return least == most ? TimeText(least) + " each"
+                       : fmt::format("{} to {} each", TimeText(least), TimeText(most));
+}
+
 // Half of the middle half, as a share of the median.
 std::string SpreadText(const Spread& step) { return PercentText(0.5 * (step.p75 - step.p25) / step.median); }
 
@@ -86,6 +93,21 @@ void PrintTimes(const Comparison& comparison) {
   for (const ComparisonRow& row : comparison.rows) {
     if (row.failed) Print("{} failed: {}: {}\n", row.label(), row.failed->code, OneLine(row.failed->message));
   }
+}
+
+// How commands of GPUs were timed: in the same way in all rows.
+void PrintTiming(const Comparison& comparison) {
+  std::vector<int64_t> pairs;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!row.measured || row.measured->command_timing == CommandTiming::kThreads) continue;
+    pairs.push_back(row.measured->pair_ns);
+  }
+  if (pairs.empty()) return;
+  Print(
+      "Steps are timed while nothing in them is; commands of GPUs in every other step, by pairs of events, "
+      "of "
+      "which {} are taken out\n",
+      PairsText(pairs));
 }
 
 void PrintWideIntervals(const Comparison& comparison) {
@@ -288,6 +310,7 @@ void PrintComparison(const study::Comparison& comparison, bool details) {
           comparison.link_slowdown);
   Print("\n");
   PrintTimes(comparison);
+  PrintTiming(comparison);
   PrintWideIntervals(comparison);
   if (details) PrintInput(comparison);
   if (details) PrintErrors(comparison);

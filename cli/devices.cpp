@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -102,6 +103,44 @@ void PrintTable(const Machine& machine) {
   machine.cluster ? AddCluster(machine, &devices, &links) : AddStaged(machine, &links);
   PrintText(devices.Take(LineWidth()));
   if (!links.empty()) PrintText("\n" + links.Take(LineWidth()));
+}
+
+// Of a device that has them to itself, or shares them with the other parts of its GPU.
+std::string MultiprocessorsText(const DeviceSpec& device) {
+  if (device.multiprocessors == 0) return "-";
+  const bool shares = device.kind == DeviceKind::kLogical && device.sm_share == 0;
+  return fmt::format("{}{}", device.multiprocessors, shares ? " shared" : "");
+}
+
+// Peaks by element type, those of products with smaller factors, memory; and where the figures come from.
+void PrintRates(const Machine& machine) {
+  std::map<std::string, std::map<DeviceId, double>> peaks;  // by name: of the devices that have it
+  std::vector<DeviceId> rated;
+  for (const DeviceId d : machine.devices.ids()) {
+    const DeviceSpec& device = machine.device(d);
+    if (machine.cluster && device.is_gpu() && d != machine.first_clustered) continue;
+    for (const auto& [dtype, flops] : device.peak_flops) peaks[NumpyName(dtype)][d] = flops;
+    if (device.tf32_flops > 0) peaks["tf32"][d] = device.tf32_flops;
+    if (device.float8_flops > 0) peaks["float8"][d] = device.float8_flops;
+    const bool has_rates = std::ranges::any_of(peaks, [&](const auto& of) { return of.second.contains(d); });
+    if (has_rates || device.memory_bandwidth > 0 || device.multiprocessors > 0) rated.push_back(d);
+  }
+  if (rated.empty()) return;
+  TextTable table;
+  table.Text("Rates").Number("Multiprocessors").Number("Memory").Group("Peak, TFLOP/s");
+  for (const auto& [name, of] : peaks) table.Number(name);
+  table.Group("").Name("From");
+  for (const DeviceId d : rated) {
+    const DeviceSpec& device = machine.device(d);
+    std::vector<std::string> row = {
+        device.local_name(), MultiprocessorsText(device),
+        device.memory_bandwidth > 0 ? FormatBandwidth(device.memory_bandwidth) : "-"};
+    for (const auto& [name, of] : peaks)
+      row.push_back(of.contains(d) ? fmt::format("{:.3g}", of.at(d) / 1e12) : "-");
+    row.push_back(!device.rates.empty() ? device.rates : "the machine file");
+    table.Row(std::move(row));
+  }
+  PrintText("\n" + table.Take(LineWidth()));
 }
 
 void PrintInterference(const std::string& where, const SlowdownMatrix& slowdown) {
@@ -207,6 +246,7 @@ void ShowDevices(const DevicesOptions& options) {
     return;
   }
   PrintTable(machine);
+  PrintRates(machine);
   ExplainMachine(options, machine, reason);
   if (options.measure) PrintMeasured(machine, measured);
   PrintNetwork(machine, network);

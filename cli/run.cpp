@@ -74,11 +74,28 @@ std::optional<Staleness> StalenessOf(const study::RecordedRun& run) {
   return all;
 }
 
+// How what the steps do on GPUs was timed: never in those whose time is shown, unless there are no others.
+void PrintTiming(const study::RecordedRun& run) {
+  const RunTiming& timing = run.timing();
+  const size_t untimed = timing.untimed.size(), timed = run.step_ns().size() - untimed;
+  if (untimed == 0 && timing.commands != CommandTiming::kThreads) {
+    Print("  commands of GPUs were timed in these steps, {}\n",
+          timing.commands == CommandTiming::kProfiler ? "by a profiler" : "by pairs of events");
+  }
+  if (untimed == 0 || timed == 0) return;
+  Print("  nothing in these steps was timed; commands of GPUs were in {} others, {}\n", timed,
+        timing.commands == CommandTiming::kProfiler ? "by a profiler"
+        : timing.pair_ns > 0
+            ? fmt::format("by pairs of events, of which {} each are taken out", TimeText(timing.pair_ns))
+            : "by pairs of events");
+}
+
 void PrintResult(const study::RecordedRun& run, const Spread& spread, const std::string& trace) {
   const study::Workload& workload = *run.placed().workload;
   Print("{} placed by {}: {} steps, {} median ({} to {} for the middle half){}\n", workload.name(),
         run.placed().strategy, spread.count, TimeText(spread.median), TimeText(spread.p25),
         TimeText(spread.p75), run.oversubscribed() ? ", oversubscribed" : "");
+  PrintTiming(run);
   for (size_t i = 0; i < run.last_fetches().size(); ++i) {
     const Tensor& tensor = run.last_fetches()[i];
     Print("  {} {}{} = {}\n", TitleOf(workload.spec(), workload.spec().fetches[i]),
@@ -103,6 +120,11 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
   result["steps"] = run.step_ns().size();
   result["step_ns"] = study::SpreadJson(spread);
   result["oversubscribed"] = run.oversubscribed();
+  if (const RunTiming& timing = run.timing(); timing.commands != CommandTiming::kThreads) {
+    result["timing"] = {{"commands", kCommandTimingNames[static_cast<size_t>(timing.commands)]},
+                        {"pair_ns", timing.pair_ns},
+                        {"untimed_steps", timing.untimed.size()}};
+  }
   if (!run.placed().workload->spec().queue_runners.empty()) {
     result["input"] = {
         {"records", run.records_read()}, {"batches", run.batches()}, {"ended", run.input_ended()}};
@@ -247,7 +269,7 @@ void RunGraph(const RunOptions& given) {
   }
   if (writer != nullptr) writer->Close();
   if (!job.is_first()) return;
-  const auto spread = SpreadOf(run.step_ns());
+  const auto spread = SpreadOf(run.StepTimes());
   LANESCOPE_CHECK(spread.has_value());
   if (options.as_json) {
     json result = ResultJson(run, *spread, options.trace);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -17,6 +16,7 @@
 #include "cli/report.h"
 #include "core/base/error.h"
 #include "core/base/output_file.h"
+#include "core/base/processors.h"
 #include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
@@ -48,9 +48,6 @@ struct Verified {
   double error() const { return (static_cast<double>(found->step_ns) - measured_ns) / measured_ns; }
 };
 
-// Threads for each of the processes on this computer.
-int CoresHere() { return std::max(1u, std::thread::hardware_concurrency()); }
-
 // One line a second at most, from the first second on.
 class SearchReporter {
  public:
@@ -77,7 +74,8 @@ std::vector<Verified> VerifyBest(const SearchCommand& command, const study::Work
     if (verified.size() == static_cast<size_t>(command.verify)) break;
     study::RecordedRun run({&workload, found.origin, found.placement}, machine, nullptr, options);
     run.RunToEnd(kWarmup, command.steps);
-    std::vector<double> steps(run.step_ns().begin(), run.step_ns().end());
+    const std::vector<int64_t> times = run.StepTimes();
+    std::vector<double> steps(times.begin(), times.end());
     verified.push_back({&found, Median(std::move(steps))});
   }
   return verified;
@@ -176,7 +174,7 @@ void Search(SearchCommand& command) {
   request.note = NoteLine;
   sims::SearchOptions& options = request.options;
   options.seed = command.seed;
-  options.threads = command.threads > 0 ? command.threads : CoresHere();
+  options.threads = command.threads > 0 ? command.threads : NumProcessors();
   options.budget_ns = ParseDuration(command.budget);
   options.rounds = command.rounds;
   options.keep = std::max(3, command.verify);

@@ -38,6 +38,14 @@ traces::LinkRate GivenLink(const SummaryArguments& options) {
   return rate;
 }
 
+// How its commands on physical GPUs were timed; empty where it has none.
+std::string TimingText(const traces::TraceRunInfo& run) {
+  if (run.command_timing == CommandTiming::kThreads) return "";
+  if (run.command_timing == CommandTiming::kProfiler) return ", GPUs by a profiler";
+  return run.pair_ns == 0 ? ", GPUs by pairs of events"
+                          : fmt::format(", GPUs by pairs of events less {} each", TimeText(run.pair_ns));
+}
+
 // Without --run: every run of the file, or for JSON the last one.
 void PrintSummary(const SummaryArguments& options) {
   const RunReference chosen = ParseRunChoice(options.trace, options.run);
@@ -62,12 +70,12 @@ void PrintSummary(const SummaryArguments& options) {
       PrintText(traces::SummaryCsv(summary, layout, run.id == runs.front().id));
       continue;
     }
-    Print("Run {}: {}{}{}{}{}\n", run.id, run.graph.empty() ? chosen.path : run.graph,
+    Print("Run {}: {}{}{}{}{}{}\n", run.id, run.graph.empty() ? chosen.path : run.graph,
           run.strategy.empty() ? "" : " " + run.strategy,
           run.simulated  ? ", simulated"
           : run.emulated ? ", measured on emulated devices"
                          : ", measured",
-          summary.hosts.empty() ? "" : fmt::format(" on {}", fmt::join(summary.hosts, ", ")),
+          summary.hosts.empty() ? "" : fmt::format(" on {}", fmt::join(summary.hosts, ", ")), TimingText(run),
           run.complete ? "" : ", incomplete");
     PrintText(traces::SummaryText(summary, layout) + "\n");
   }

@@ -4,7 +4,8 @@
 Usage: gpu_samples.py PROGRAM HOST_MACHINE GPU_MACHINE [--steps N] [GRAPH...]
 
 A step is a run with the same seeds, so both sides compute the same function of the same numbers; the third step
-replays what the second recorded. Values agree when they differ by at most 0.2% of the larger one or of the tensor's
+replays what the second recorded. A graph that names tasks runs with them all in one process, each with the devices
+of the machine. Values agree when they differ by at most 0.2% of the larger one or of the tensor's
 mean magnitude. Prints a line a graph and ends with status 1 if one disagrees or fails.
 """
 
@@ -12,6 +13,7 @@ import argparse
 import ast
 import glob
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -36,9 +38,22 @@ def _read_npy(path):
   return struct.unpack(f'<{len(data) // struct.calcsize(code)}{code}', data)
 
 
+def cluster_of(graph):
+  """The tasks that the text of a graph names, as --cluster takes them: 'worker=localhost:2'; empty for none."""
+  tasks = {}
+  for job, task in re.findall(r'/job:(\w+)/(?:replica:\d+/)?task:(\d+)', graph):
+    if job != 'localhost':
+      tasks[job] = max(tasks.get(job, 0), int(task) + 1)
+  return ','.join(f'{job}=localhost:{count}' for job, count in sorted(tasks.items()))
+
+
 def _run(program, graph, machine, steps, folder):
   """The first line of what went wrong, or an empty text."""
   words = [program, 'run', graph, '--machine', machine, '--steps', str(steps), '--warmup', '0', '--save-fetches', folder]
+  with open(graph, encoding='utf-8', errors='replace') as file:
+    cluster = cluster_of(file.read())
+  if cluster:
+    words += ['--cluster', cluster]
   done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
   lines = [line for line in done.stdout.splitlines() if line.startswith('error')] or done.stdout.splitlines()[-1:]
   return '' if done.returncode == 0 else ' '.join(lines) or f'status {done.returncode}'

@@ -44,8 +44,8 @@ MeasuredCollective ReadCollective(const Field& field, const Cluster& cluster) {
 }
 
 void AddGpus(const Field& field, Machine* machine) {
-  field.RequireObject(
-      {"kind", "model", "memory", "workers", "copy_engines", "queue", "peak", "memory_bandwidth", "launch"});
+  field.RequireObject({"kind", "model", "memory", "workers", "copy_engines", "queue", "peak",
+                       "memory_bandwidth", "rates", "launch", "multiprocessors"});
   DeviceSpec gpu;
   ParseLocalDeviceName("GPU:0", &gpu.parsed);
   ReadDeviceBody(field, &gpu);

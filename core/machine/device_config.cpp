@@ -97,7 +97,8 @@ DeviceSpec PartOf(const DeviceSpec& gpu, double memory_mb, double share) {
   // Parts share the GPU's work in the simulator as they do in its hardware, half each of two.
   if (gpu.kind == DeviceKind::kModelled) {
     for (auto& [type, flops] : part.peak_flops) flops *= share;
-    part.memory_bandwidth *= share;
+    for (double* rate : {&part.tf32_flops, &part.float8_flops, &part.memory_bandwidth}) *rate *= share;
+    part.multiprocessors = static_cast<int>(part.multiprocessors * share);
   }
   return part;
 }

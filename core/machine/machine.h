@@ -41,10 +41,14 @@ struct DeviceSpec {
   int copy_engines = 2;                   // 1: copies in and out share one engine; 2: one each
   bool in_order = false;                  // commands in issue order (a stream), or ready-first by priority
   std::map<DataType, double> peak_flops;  // per second
+  double tf32_flops = 0;                  // per second: products whose factors are TF32; 0 unknown
+  double float8_flops = 0;                // the same with factors of 8 bits
   double memory_bandwidth = 0;            // bytes per second; 0 unknown
+  std::string rates;                      // where these come from: "data sheet", "measured"; free text
   int64_t launch_ns = 0;                  // cost of one launch
   int physical = -1;                      // kCuda, kLogical: ordinal of the physical GPU
   double sm_share = 0;                    // kLogical: fraction of the multiprocessors; 0: all, shared
+  int multiprocessors = 0;                // that it really has, or shares; 0 unknown
   int stream_priority = 0;                // of its streams, the lower the more urgent, as CUDA has it
 
   bool is_gpu() const { return parsed.type == "GPU"; }
@@ -123,8 +127,9 @@ class Machine {
   }
 };
 
-// JSON in and out (units spelled out: "11GiB", "7.55GB/s", "4.3us"; docs/reference/machine-file.md). Throws
-// InvalidArgument naming the field.
+// JSON in and out (units spelled out: "11GiB", "7.55GB/s", "4.3us"; docs/reference/machine-file.md). A host
+// beside physical GPUs is this computer's: it has the processors of this process, unless the file says how
+// many. Throws InvalidArgument naming the field.
 Machine ParseMachine(std::string_view json);
 Machine ReadMachine(const std::string& path);
 std::string MachineToJson(const Machine& machine);

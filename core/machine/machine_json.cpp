@@ -3,11 +3,15 @@
 
 #include "core/base/file.h"
 #include "core/base/json_object.h"
+#include "core/base/processors.h"
 #include "core/machine/machine_field.h"
 
 namespace lanescope {
 namespace machine_file {
 namespace {
+
+constexpr int kMaxWorkers = 1024;
+constexpr int kWorkersNotSaid = 0;  // of a host, until all devices are there
 
 // JSON keeps the last of two equal keys silently; here they are an error.
 Json ParseWithoutDuplicates(std::string_view text) {
@@ -83,9 +87,14 @@ void ReadQueueOrder(const Field& field, DeviceSpec* device) {
 
 void ReadPeak(const Field& field, DeviceSpec* device) {
   for (const auto& [name, rate] : field.Members()) {
+    const double flops = rate.Quantity(&ParseFlopRate, kMaxFlops, false);
+    if (name == "tf32" || name == "float8") {
+      (name == "tf32" ? device->tf32_flops : device->float8_flops) = flops;
+      continue;
+    }
     const DataType dtype = ParseDataType(name);
     if (dtype == DataType::kInvalid) rate.Fail("unknown element type");
-    if (!device->peak_flops.emplace(dtype, rate.Quantity(&ParseFlopRate, kMaxFlops, false)).second) {
+    if (!device->peak_flops.emplace(dtype, flops).second) {
       rate.Fail("the element type stands twice");
     }
   }
@@ -104,13 +113,18 @@ void ReadHardware(const Field& field, DeviceSpec* device) {
     if (device->kind != DeviceKind::kLogical) field["sm_share"].Fail("only a logical device has a share");
     device->sm_share = field["sm_share"].Number(0, 1);
   }
+  if (field.Has("multiprocessors")) {
+    if (!device->is_gpu()) field["multiprocessors"].Fail("only a GPU has multiprocessors");
+    device->multiprocessors = static_cast<int>(field["multiprocessors"].Integer(1, 1 << 20));
+  }
   if (field.Has("stream_priority"))
     device->stream_priority = static_cast<int>(field["stream_priority"].Integer(-100, 100));
 }
 
 DeviceSpec ReadDevice(const Field& field) {
   field.RequireObject({"name", "kind", "model", "memory", "workers", "copy_engines", "queue", "peak",
-                       "memory_bandwidth", "launch", "physical", "sm_share", "stream_priority"});
+                       "memory_bandwidth", "rates", "launch", "physical", "sm_share", "multiprocessors",
+                       "stream_priority"});
   DeviceSpec device;
   ReadName(field["name"], &device);
   ReadDeviceBody(field, &device);
@@ -144,6 +158,17 @@ void ReadDevices(const Field& field, Machine* machine) {
   }
 }
 
+// A host that stands beside physical GPUs is of this computer.
+void SetHostWorkers(Machine* machine) {
+  for (DeviceSpec& host : machine->devices) {
+    if (host.workers > 0) continue;
+    const bool is_here = std::ranges::any_of(machine->devices, [&](const DeviceSpec& device) {
+      return device.is_hardware() && IsSameAddressSpace(device.parsed, host.parsed);
+    });
+    host.workers = is_here ? std::min(NumProcessors(), kMaxWorkers) : 1;
+  }
+}
+
 // Every task has a host; one that the file does not describe gets one of default size.
 void EnsureHosts(Machine* machine) {
   std::vector<std::string> without;
@@ -161,6 +186,7 @@ void EnsureHosts(Machine* machine) {
     ParseDeviceName(host.name, &host.parsed);
     host.kind = DeviceKind::kHost;
     host.memory_bytes = kDefaultHostMemory;
+    host.workers = kWorkersNotSaid;
     machine->devices.Add(std::move(host));
   }
 }
@@ -272,13 +298,15 @@ void ReadDeviceBody(const Field& field, DeviceSpec* device) {
   } else {
     device->memory_bytes = field["memory"].Quantity(&ParseBytes, kMaxMemory, false);
   }
-  if (field.Has("workers")) device->workers = static_cast<int>(field["workers"].Integer(1, 1024));
+  if (is_cpu) device->workers = kWorkersNotSaid;
+  if (field.Has("workers")) device->workers = static_cast<int>(field["workers"].Integer(1, kMaxWorkers));
   if (field.Has("copy_engines")) device->copy_engines = static_cast<int>(field["copy_engines"].Integer(1, 2));
   ReadQueueOrder(field, device);
   if (field.Has("peak")) ReadPeak(field["peak"], device);
   if (field.Has("memory_bandwidth")) {
     device->memory_bandwidth = field["memory_bandwidth"].Quantity(&ParseBandwidth, kMaxBandwidth, false);
   }
+  if (field.Has("rates")) device->rates = field["rates"].String();
   if (field.Has("launch")) device->launch_ns = field["launch"].Quantity(&ParseDuration, kMaxDuration, true);
   ReadHardware(field, device);
 }
@@ -294,6 +322,7 @@ Machine ParseMachine(std::string_view text) {
   if (root.Has("name")) machine.name = root["name"].String();
   if (root.Has("devices") || !root.Has("cluster")) ReadDevices(root["devices"], &machine);
   EnsureHosts(&machine);
+  SetHostWorkers(&machine);
   if (root.Has("cluster")) ReadCluster(root["cluster"], &machine);
   if (root.Has("buses")) ReadBuses(root["buses"], &machine);
   if (root.Has("links")) ReadLinks(root["links"], &machine);

@@ -12,10 +12,14 @@ Json DeviceBodyToJson(const DeviceSpec& device) {
   json["copy_engines"] = device.copy_engines;
   json["queue"] = device.in_order ? "in-order" : "ready-first";
   for (const auto& [dtype, rate] : device.peak_flops) json["peak"][NumpyName(dtype)] = ExactFlopRate(rate);
+  if (device.tf32_flops > 0) json["peak"]["tf32"] = ExactFlopRate(device.tf32_flops);
+  if (device.float8_flops > 0) json["peak"]["float8"] = ExactFlopRate(device.float8_flops);
   if (device.memory_bandwidth > 0) json["memory_bandwidth"] = ExactBandwidth(device.memory_bandwidth);
+  if (!device.rates.empty()) json["rates"] = device.rates;
   json["launch"] = ExactDuration(device.launch_ns);
   if (device.physical >= 0) json["physical"] = device.physical;
   if (device.kind == DeviceKind::kLogical) json["sm_share"] = device.sm_share;
+  if (device.multiprocessors > 0) json["multiprocessors"] = device.multiprocessors;
   if (device.stream_priority != 0) json["stream_priority"] = device.stream_priority;
   return json;
 }

@@ -26,6 +26,7 @@ struct Event {
   int32_t step = 0;
   int32_t schedule = 0;
   EventKind kind = EventKind::kCommand;
+  bool by_pair = false;  // timed by a pair of events on its stream, which takes time of the device
 };
 
 // Receives events in batches, on one thread at a time (the recorder's drainer, or the simulator's caller).

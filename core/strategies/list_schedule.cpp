@@ -63,7 +63,7 @@ std::vector<int> ListSchedule::First() const {
 std::vector<DeviceId> ListSchedule::Candidates(int task) const {
   const int group = tasks_.task(task).group;
   const DeviceId decided = device_of_group_[static_cast<size_t>(group)];
-  return decided.exists() ? std::vector{decided} : tasks_.group(group).devices;
+  return decided.exists() ? std::vector{decided} : tasks_.Candidates(task);
 }
 
 // None: of state whose group has no device yet.
@@ -266,7 +266,7 @@ double MeanCopyNs(const TaskGraph& tasks, int64_t bytes, CopyTimes* times) {
 std::vector<double> UpwardRanks(const TaskGraph& tasks) {
   std::vector<double> mean;
   for (int id = 0; id < tasks.num_tasks(); ++id) {
-    const std::vector<DeviceId>& devices = tasks.group(tasks.task(id).group).devices;
+    const std::vector<DeviceId> devices = tasks.Candidates(id);
     double sum = 0;
     for (const DeviceId device : devices) sum += static_cast<double>(tasks.LaunchNs(id, device));
     mean.push_back(sum / static_cast<double>(devices.size()));

@@ -43,7 +43,7 @@ class ListSchedule {
 
   explicit ListSchedule(const TaskGraph& tasks);
 
-  // Devices that the task may go to: its group's, all that are feasible before the group has one.
+  // Devices that the task may go to: its group's, the candidates before the group has one.
   std::vector<DeviceId> Candidates(int task) const;
   // When the task would run there. `insert`: also in a gap before what the device does already.
   Slot Try(int task, DeviceId device, bool insert = false);

@@ -34,7 +34,7 @@ class FavouriteProgram {
   explicit FavouriteProgram(const TaskGraph& tasks) {
     CopyTimes times(tasks);
     for (int id = 0; id < tasks.num_tasks(); ++id) {
-      const std::vector<DeviceId>& devices = tasks.group(tasks.task(id).group).devices;
+      const std::vector<DeviceId> devices = tasks.Candidates(id);
       int64_t fastest = tasks.LaunchNs(id, devices[0]);
       for (const DeviceId device : devices) fastest = std::min(fastest, tasks.LaunchNs(id, device));
       launch_ns_.push_back(static_cast<double>(fastest));

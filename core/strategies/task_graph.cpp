@@ -305,10 +305,24 @@ void TaskGraph::EstimateLaunches(const StrategyInput& input) {
     const auto outputs = input.info.outputs(task.node);
     const OpWork work = WorkOf(node, inputs, outputs);
     for (const DeviceId device : machine_.devices.ids()) {
-      launch_ns_.push_back(std::max<int64_t>(0, costs_.Launch(machine_, device, node, inputs, outputs).ns));
+      const CostEstimate estimate = costs_.Launch(machine_, device, node, inputs, outputs);
+      launch_ns_.push_back(std::max<int64_t>(0, estimate.ns));
+      is_rated_.push_back(estimate.basis != CostBasis::kAssumed && estimate.basis != CostBasis::kNothing);
       workers_.push_back(WorkersFor(work, LaunchWorkers(machine_.device(device))));
     }
   }
+}
+
+std::vector<DeviceId> TaskGraph::Candidates(int task) const {
+  const std::vector<DeviceId>& feasible =
+      groups_[static_cast<size_t>(tasks_[static_cast<size_t>(task)].group)].devices;
+  std::vector<DeviceId> candidates;
+  std::ranges::copy_if(feasible, std::back_inserter(candidates),
+                       [&](DeviceId device) { return is_rated_[Index(task, device)]; });
+  if (!candidates.empty()) return candidates;
+  std::ranges::copy_if(feasible, std::back_inserter(candidates),
+                       [&](DeviceId device) { return machine_.device(device).is_gpu(); });
+  return candidates.empty() ? feasible : candidates;
 }
 
 Placement TaskGraph::ToPlacement(const StrategyInput& input, const std::vector<DeviceId>& device_of_group,

@@ -78,6 +78,10 @@ class TaskGraph {
 
   // Alone, in ns.
   int64_t LaunchNs(int task, DeviceId device) const { return launch_ns_[Index(task, device)]; }
+  // Devices that a list scheduler may give the task, best first; never empty. Those of its group, but none
+  // whose time goes by a rate that nobody gave where the time of another one does not; where all do, no host
+  // beside GPUs: such a time says nothing of which is faster.
+  std::vector<DeviceId> Candidates(int task) const;
   // Workers of the device that the launch keeps busy.
   int Workers(int task, DeviceId device) const { return workers_[Index(task, device)]; }
   // Looks for the route every time; CopyTimes remembers.
@@ -122,6 +126,7 @@ class TaskGraph {
   std::vector<TaskTensor> tensors_;
   std::vector<TaskGroup> groups_;
   std::vector<int64_t> launch_ns_;  // by (task, device)
+  std::vector<bool> is_rated_;      // the same: whether that time goes by a measurement or a given rate
   std::vector<int> workers_;
 };
 

@@ -65,9 +65,10 @@ class Api : public StreamDriver, public GraphCapture {
   virtual void* Allocate(int64_t bytes) = 0;
   virtual void Free(int ordinal, void* memory) noexcept = 0;
 
-  // The smallest groups of multiprocessors that a GPU can be divided into; 0 where it cannot.
-  virtual int PartitionGroups(int ordinal) = 0;
-  // Disjoint shares of so many groups each.
+  // The smallest groups that a GPU's multiprocessors can be divided into, by how many each has; none where it
+  // cannot be divided. They need not add up to all that the GPU has.
+  virtual std::vector<int> PartitionGroups(int ordinal) = 0;
+  // Disjoint shares of so many groups each, in their order.
   virtual std::vector<Partition> CreatePartitions(int ordinal, const std::vector<int>& groups) = 0;
   virtual void DestroyPartition(PartitionHandle partition) noexcept = 0;
 

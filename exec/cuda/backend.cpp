@@ -53,6 +53,7 @@ class CudaBackend : public Backend {
   Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) override {
     return DescribeGpus(&Module()->api(), ordinals, options);
   }
+  void Complete(Machine* machine) override { CompleteGpus(&Module()->api(), machine); }
 
  private:
   // After Load.

@@ -10,26 +10,40 @@
 #include "exec/device/thread_team.h"
 
 namespace lanescope::exec::cuda {
-PartitionSet::~PartitionSet() {
-  for (const PartitionHandle handle : handles_) api_->DestroyPartition(handle);
-}
+namespace {
 
-void PartitionSet::Divide(const Machine& machine, IdVector<DeviceId, Partition>* partitions) {
+// By GPU, the devices that ask for a share of its multiprocessors.
+std::map<int, std::vector<DeviceId>> SharersByGpu(const Machine& machine) {
   std::map<int, std::vector<DeviceId>> by_gpu;
   for (const DeviceId d : machine.devices.ids()) {
     const DeviceSpec& spec = machine.device(d);
     if (spec.kind == DeviceKind::kLogical && spec.sm_share > 0) by_gpu[spec.physical].push_back(d);
   }
-  for (const auto& [ordinal, devices] : by_gpu) {
-    std::vector<double> shares;
-    for (const DeviceId d : devices) shares.push_back(machine.device(d).sm_share);
+  return by_gpu;
+}
+
+std::vector<double> SharesOf(const Machine& machine, const std::vector<DeviceId>& devices) {
+  std::vector<double> shares;
+  for (const DeviceId d : devices) shares.push_back(machine.device(d).sm_share);
+  return shares;
+}
+
+}  // namespace
+
+PartitionSet::~PartitionSet() {
+  for (const PartitionHandle handle : handles_) api_->DestroyPartition(handle);
+}
+
+void PartitionSet::Divide(const Machine& machine, IdVector<DeviceId, Partition>* partitions) {
+  for (const auto& [ordinal, devices] : SharersByGpu(machine)) {
+    const std::vector<double> shares = SharesOf(machine, devices);
     const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
     if (sum > 1.000001) {
       Throw(Code::kInvalidArgument,
             "the devices of physical GPU {} ask for {:.2f} of its multiprocessors together; lower sm_share",
             ordinal, sum);
     }
-    const int groups = api_->PartitionGroups(ordinal);
+    const auto groups = static_cast<int>(api_->PartitionGroups(ordinal).size());
     if (groups < static_cast<int>(shares.size())) {
       Throw(Code::kFailedPrecondition,
             "physical GPU {} cannot be divided into {} shares of multiprocessors here; leave sm_share out of "
@@ -55,6 +69,24 @@ std::vector<int> GroupsForShares(const std::vector<double>& shares, int groups) 
     left -= counts.back();
   }
   return counts;
+}
+
+IdVector<DeviceId, int> MultiprocessorShares(Api* api, const Machine& machine) {
+  IdVector<DeviceId, int> shares(machine.devices.size(), 0);
+  for (const auto& [ordinal, devices] : SharersByGpu(machine)) {
+    if (ordinal < 0 || ordinal >= api->DeviceCount()) continue;
+    const std::vector<int> sizes = api->PartitionGroups(ordinal);
+    if (sizes.size() < devices.size()) continue;
+    auto next = sizes.begin();
+    const std::vector<int> groups =
+        GroupsForShares(SharesOf(machine, devices), static_cast<int>(sizes.size()));
+    for (size_t i = 0; i < devices.size(); ++i) {
+      const auto end = next + std::min<ptrdiff_t>(groups[i], sizes.end() - next);
+      shares[devices[i]] = std::accumulate(next, end, 0);
+      next = end;
+    }
+  }
+  return shares;
 }
 
 CudaDevice::CudaDevice(const DeviceSpec& spec, CudaModule* module, const Partition& partition,

@@ -33,6 +33,10 @@ class PartitionSet {
   std::vector<PartitionHandle> handles_;
 };
 
+// By device, the multiprocessors that those which ask for a share of a GPU get; 0 for all others, and where
+// they cannot be given: making such devices says why.
+IdVector<DeviceId, int> MultiprocessorShares(Api* api, const Machine& machine);
+
 // Groups of multiprocessors for each share: at least one each, no more than there are.
 std::vector<int> GroupsForShares(const std::vector<double>& shares, int groups);
 

@@ -6,6 +6,9 @@
 #include <cstdlib>
 
 #include "core/base/error.h"
+#include "core/base/processors.h"
+#include "exec/cuda/cuda_device.h"
+#include "exec/cuda/gpu_rates.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -20,12 +23,6 @@ constexpr double kPeerLink = 50e9;
 constexpr int64_t kHostLatency = 8000;
 constexpr int64_t kDeviceLatency = 4000;
 constexpr int64_t kLaunch = 3000;
-
-int CoresPerMultiprocessor(int capability, DataType dtype) {
-  const bool data_center = capability == 80 || capability == 90 || capability == 100;
-  if (dtype == DataType::kDouble) return data_center ? (capability == 80 ? 32 : 64) : 2;
-  return capability == 80 ? 64 : 128;
-}
 
 DeviceSpec NamedDevice(const std::string& local_name, DeviceKind kind) {
   DeviceSpec device;
@@ -43,14 +40,8 @@ DeviceSpec DescribeGpu(int id, int ordinal, const GpuProperties& properties, int
   gpu.in_order = true;
   gpu.physical = ordinal;
   gpu.launch_ns = kLaunch;
-  for (const DataType dtype : {DataType::kFloat, DataType::kDouble}) {
-    gpu.peak_flops[dtype] = 2.0 * CoresPerMultiprocessor(properties.compute_capability, dtype) *
-                            properties.multiprocessors * 1e3 * static_cast<double>(properties.clock_khz);
-    if (gpu.peak_flops[dtype] <= 0) gpu.peak_flops.erase(dtype);
-  }
-  // Two transfers a clock.
-  gpu.memory_bandwidth =
-      2e3 * static_cast<double>(properties.memory_clock_khz) * properties.memory_bus_bits / 8;
+  gpu.multiprocessors = properties.multiprocessors;
+  RateGpu(properties, properties.multiprocessors, &gpu);
   return gpu;
 }
 
@@ -109,6 +100,7 @@ std::vector<int> UsableGpus(Api* api, std::vector<std::string>* notes) {
 Machine DescribeGpus(Api* api, const std::vector<int>& ordinals, const GpuMemoryOptions& options) {
   Machine machine;
   DeviceSpec host = NamedDevice("CPU:0", DeviceKind::kHost);
+  host.workers = NumProcessors();
   host.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
   machine.devices.Add(host);
   for (const int ordinal : ordinals) {
@@ -128,6 +120,23 @@ Machine DescribeGpus(Api* api, const std::vector<int>& ordinals, const GpuMemory
     }
   }
   return machine;
+}
+
+void CompleteGpus(Api* api, Machine* machine) {
+  const int count = api->DeviceCount();
+  const auto is_here = [&](const DeviceSpec& device) {
+    return device.is_hardware() && device.physical >= 0 && device.physical < count;
+  };
+  const IdVector<DeviceId, int> shares = MultiprocessorShares(api, *machine);
+  for (const DeviceId d : machine->devices.ids()) {
+    DeviceSpec& device = machine->devices[d];
+    if (!is_here(device)) continue;
+    const GpuProperties properties = api->Properties(device.physical);
+    if (device.model.empty()) device.model = properties.name;
+    device.multiprocessors = shares[d] > 0 ? shares[d] : properties.multiprocessors;
+    const bool is_rated = !device.peak_flops.empty() || device.tf32_flops > 0 || device.memory_bandwidth > 0;
+    if (!is_rated) RateGpu(properties, device.multiprocessors, &device);
+  }
 }
 
 }  // namespace lanescope::exec::cuda

@@ -13,5 +13,6 @@ namespace lanescope::exec::cuda {
 // What exec's functions of these names give.
 std::vector<int> UsableGpus(Api* api, std::vector<std::string>* notes);
 Machine DescribeGpus(Api* api, const std::vector<int>& ordinals, const GpuMemoryOptions& options);
+void CompleteGpus(Api* api, Machine* machine);
 
 }  // namespace lanescope::exec::cuda

@@ -36,11 +36,12 @@ class Backend {
     *reason = "its devices do not launch together";
     return false;
   }
-  // UsableGpus, GpuId and DescribeGpus of exec/measure/gpu_machine.h, as this backend answers them. All but
-  // IdOf are called after Load.
+  // UsableGpus, GpuId, DescribeGpus and CompleteGpus of exec/measure/gpu_machine.h, as this backend answers
+  // them. All but IdOf are called after Load.
   virtual std::vector<int> UsableGpus(std::vector<std::string>* notes) = 0;
   virtual std::string IdOf(int ordinal) = 0;
   virtual Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) = 0;
+  virtual void Complete(Machine*) {}
   // What its GPUs send to those of other processes with (exec/device/peer_channel.h), where these say the
   // same: "NCCL 2.28.9". Empty with the reason in one line.
   virtual std::string PeerLibrary(std::string* reason) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/processors.h"
 #include "core/base/statistics.h"
 #include "exec/kernels/product.h"
 
@@ -25,16 +26,6 @@ void StayOn(int core) {
 }
 
 }  // namespace
-
-std::vector<int> CoresOfThisProcess() {
-  std::vector<int> cores;
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return cores;
-  for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (CPU_ISSET(static_cast<size_t>(core), &set)) cores.push_back(core);
-  }
-  return cores;
-}
 
 CoreSpeeds::CoreSpeeds(std::vector<int> cores)
     : cores_(std::move(cores)), ns_(cores_.size()), failures_(cores_.size()) {}

@@ -12,9 +12,6 @@
 
 namespace lanescope::exec {
 
-// That this process may use, by the system's numbers.
-std::vector<int> CoresOfThisProcess();
-
 // Keeps a thread on each core that this process may use, which sleep between two calls. Not thread-safe.
 class CoreSpeeds {
  public:

@@ -49,6 +49,16 @@ Machine DescribeGpus(const std::vector<int>& ordinals, const GpuMemoryOptions& o
   return LoadedBackend()->Describe(ordinals, options);
 }
 
+void CompleteGpus(Machine* machine) {
+  std::string reason;
+  const auto lacks_something = [](const DeviceSpec& device) {
+    return device.is_hardware() && (device.rates.empty() || device.multiprocessors == 0);
+  };
+  if (std::ranges::none_of(machine->devices, lacks_something)) return;
+  Backend* backend = BackendWithGpus(&reason);
+  if (backend != nullptr && backend->Load(&reason)) backend->Complete(machine);
+}
+
 Machine DetectGpus(const GpuMemoryOptions& options, std::vector<std::string>* notes) {
   return DescribeGpus(UsableGpus(notes), options);
 }

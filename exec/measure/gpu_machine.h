@@ -32,6 +32,10 @@ std::string GpuId(int ordinal);
 Machine DescribeGpus(const std::vector<int>& ordinals, const GpuMemoryOptions& options);
 // The same of all that are usable.
 Machine DetectGpus(const GpuMemoryOptions& options, std::vector<std::string>* notes);
+// Writes into physical GPUs and parts of them what the driver says and the machine file does not: model and
+// rates, and how many multiprocessors each really has, whatever share it asks for. Nothing where GPUs cannot
+// be used, or of GPUs that are not there.
+void CompleteGpus(Machine* machine);
 
 // One kind of work while another goes on, on the same GPU: time beside it, as a multiple of the time alone.
 struct GpuInterference {

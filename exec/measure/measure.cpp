@@ -7,10 +7,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <thread>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/processors.h"
 #include "core/base/statistics.h"
 #include "core/base/thread.h"
 #include "core/record/recorder.h"
@@ -19,12 +19,6 @@
 
 namespace lanescope::exec {
 namespace {
-
-int UsableCores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<int>(std::thread::hardware_concurrency());
-}
 
 int64_t TimeSliceNs() {
   if (sched_getscheduler(0) == SCHED_FIFO) return INT32_MAX;
@@ -155,7 +149,7 @@ Route CopyRoute(const Machine& machine) {
 
 HostMeasurement MeasureHost(const Machine& machine, int budget_ms, const std::atomic<bool>* cancelled) {
   HostMeasurement result;
-  result.cores = UsableCores();
+  result.cores = NumProcessors();
   result.slice_ns = TimeSliceNs();
   const auto make = [&](int kind) -> std::unique_ptr<NeighbourLoad> {
     if (kind == 0) return std::make_unique<ComputeLoad>();

@@ -163,6 +163,9 @@ class GpuMeasurer {
         machine_.devices[d].memory_bandwidth = 1e9 * load->bytes() / ns;
       }
     }
+    DeviceSpec& device = machine_.devices[d];
+    const bool has_others = device.peak_flops.size() > 1 || device.tf32_flops > 0 || device.float8_flops > 0;
+    device.rates = has_others ? "measured: float32 and memory; data sheet: the rest" : "measured";
   }
 
   void MeasureWithin(DeviceId d) {

@@ -163,11 +163,15 @@ class Session {
   void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
   // Suspends and resumes recording, for steps that only warm caches up.
   void SetRecording(bool on);
+  // Whether the commands of recorded steps are timed; of those that are not only their ends are known
+  // (RunResult), and the recorder gets nothing. From the next step on.
+  void SetTiming(bool on);
   // From now on what recorded runs and those of input threads wait for goes there, and how full queues are;
   // null stops. From any thread; the log must outlive the runs in progress.
   void LogInput(InputLog* log);
-  // Who learns which command the activity of streams belongs to: their commands are then not timed by the
-  // session itself. Null: nobody. Between runs only; must outlive the session or be taken off.
+  // Who learns which command the activity of streams belongs to, in steps whose commands are timed, which the
+  // session itself then does not time. Null: nobody. Between runs only; must outlive the session or be taken
+  // off.
   void Observe(LaunchObserver* observer);
   // Why graphs are not used although they were asked for; empty where they are, or nothing was asked.
   std::string graph_problem() const;
@@ -239,6 +243,7 @@ class Session {
   EventRing* step_ring_ = nullptr;
   int recorded_steps_ = 0;
   bool recording_ = true;
+  bool timing_ = true;
   InputLog* input_log_ = nullptr;
   std::atomic<int64_t> steps_run_{0};
   std::atomic<int64_t> steps_begun_{0};

@@ -21,7 +21,7 @@ StepTrace Session::BeginTrace(const PreparedStep& step, const RunOptions& option
   }
   if (recorder_ == nullptr || !recording_ || step.trace_number < 0) return {};
   const int number = recorded_steps_++;
-  return {recorder_, step.trace_number, number, input_log_, kNoInputThread, number};
+  return {timing_ ? recorder_ : nullptr, step.trace_number, number, input_log_, kNoInputThread, number};
 }
 
 // Without times the step failed: where no other one began meanwhile, the next takes its number.
@@ -61,6 +61,11 @@ void Session::LogInput(InputLog* log) {
 void Session::SetRecording(bool on) {
   const std::lock_guard lock(mutex_);
   recording_ = on;
+}
+
+void Session::SetTiming(bool on) {
+  const std::lock_guard lock(mutex_);
+  timing_ = on;
 }
 
 void Session::Record(Recorder* recorder, PreparedStep* step, int schedule_number) {

@@ -104,16 +104,16 @@ void StreamProgram::RunJoint(int number) {
         MarkTime(c, event, false);
       }
     };
-    if (observer_ != nullptr) observer_->Begin(identity_.schedule, identity_.step, first);
+    if (told_ != nullptr) told_->Begin(identity_.schedule, identity_.step, first);
     mark(&Command::start);
     joint_issued_.store(true, std::memory_order_relaxed);
     try {
       if (elements > 0) IssueJoint(launch, elements, parts);
     } catch (...) {
-      if (observer_ != nullptr) observer_->End();
+      if (told_ != nullptr) told_->End();
       throw;
     }
-    if (observer_ != nullptr) observer_->End();
+    if (told_ != nullptr) told_->End();
     mark(&Command::end);
     for (const CommandId c : launch.parts) {
       Command& command = At(c);

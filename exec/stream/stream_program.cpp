@@ -128,6 +128,7 @@ void StreamProgram::MakeEvents() {
 void StreamProgram::BeginStep(const StepIdentity& identity, bool timed) {
   identity_ = identity;
   timed_ = timed && observer_ == nullptr;
+  told_ = timed ? observer_ : nullptr;
   joint_issued_.store(false, std::memory_order_relaxed);
   joint_aborted_.store(false, std::memory_order_relaxed);
   for (size_t j = 0; j < joint_.size(); ++j) joint_done_[j].store(false, std::memory_order_relaxed);
@@ -233,7 +234,7 @@ void StreamProgram::Issue(CommandId number, bool capture) {
 
 void StreamProgram::IssueWork(CommandId number, bool capture) {
   Command& command = At(number);
-  if (observer_ != nullptr) observer_->Begin(identity_.schedule, identity_.step, number);
+  if (told_ != nullptr) told_->Begin(identity_.schedule, identity_.step, number);
   MarkTime(number, &Command::start, capture);
   try {
     if (command.spec.role == StreamRole::kKernel) {
@@ -249,11 +250,11 @@ void StreamProgram::IssueWork(CommandId number, bool capture) {
       }
     }
   } catch (...) {
-    if (observer_ != nullptr) observer_->End();
+    if (told_ != nullptr) told_->End();
     throw;
   }
   MarkTime(number, &Command::end, capture);
-  if (observer_ != nullptr) observer_->End();
+  if (told_ != nullptr) told_->End();
   command.issued = true;
 }
 
@@ -337,6 +338,7 @@ void StreamProgram::Publish(EventRing* ring) const {
     event.step = identity_.step;
     event.schedule = identity_.schedule;
     event.bytes = command.bytes;
+    event.by_pair = true;
     event.start_ns = clock->base_ns + driver_->ElapsedNs(clock->base, command.start);
     event.end_ns = std::max(event.start_ns, clock->base_ns + driver_->ElapsedNs(clock->base, command.end));
     ring->Push(event);

@@ -111,7 +111,8 @@ class StreamProgram {
   bool IsStreamCommand(CommandId command) const { return At(command).spec.role != StreamRole::kNone; }
   bool IsOnHost(CommandId command) const { return At(command).spec.role == StreamRole::kOnHost; }
 
-  // `timed`: note when each command runs, by pairs of events.
+  // `timed`: note when each command runs: by pairs of events, or by telling the observer whose work it is.
+  // Else nothing is issued for that.
   void BeginStep(const StepIdentity& identity, bool timed);
   // Before the first step: what the parts of this launch, which is of several processes, are issued by. It
   // must outlive the program.
@@ -229,7 +230,8 @@ class StreamProgram {
   std::atomic<bool> joint_aborted_{false};           // in this step
   LaunchObserver* observer_ = nullptr;
   StepIdentity identity_;
-  bool timed_ = false;
+  bool timed_ = false;              // by pairs of events, in this step
+  LaunchObserver* told_ = nullptr;  // the observer, in a step that it times; else null
   std::string graph_problem_;
 };
 

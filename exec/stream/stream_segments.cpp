@@ -40,14 +40,14 @@ void StreamProgram::RunSegment(int number) {
   if (wanted && graph == nullptr) graph = RecordSegment(number);
   if (graph != nullptr) {
     origin_->device->MakeCurrent();
-    if (observer_ != nullptr) observer_->Begin(identity_.schedule, identity_.step, commands.front());
+    if (told_ != nullptr) told_->Begin(identity_.schedule, identity_.step, commands.front());
     try {
       capture_->LaunchGraph(graph, origin_->handle);
     } catch (...) {
-      if (observer_ != nullptr) observer_->End();
+      if (told_ != nullptr) told_->End();
       Rethrow(commands.front());
     }
-    if (observer_ != nullptr) observer_->End();
+    if (told_ != nullptr) told_->End();
     for (const CommandId c : commands) At(c).issued = true;
   } else {
     IssueSegment(number, false);

@@ -288,6 +288,8 @@ void Comparer::ReadBack() {
     measured.critical_path_ns = std::llround(path.launch_ns + path.transfer_ns);
     measurements_.Describe(i, &measured);
     measured.statistics = traces::ComputeStatistics(run);
+    measured.command_timing = run.info.command_timing;
+    measured.pair_ns = run.info.pair_ns;
     for (const traces::TraceDevice& device : run.devices) {
       const DeviceId number = comparison_.machine.FindDevice(device.name);
       const auto busy = measured.statistics.busy.find(device.id);

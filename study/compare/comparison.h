@@ -8,6 +8,7 @@
 
 #include "core/machine/machine.h"
 #include "core/record/disturbance.h"
+#include "core/record/run_timing.h"
 #include "core/schedule/schedule.h"
 #include "sims/predict/predict.h"
 #include "sims/predict/sweep.h"
@@ -27,6 +28,8 @@ struct Failure {
 struct MeasuredRow {
   int run = 0;
   traces::RunStatistics statistics;
+  CommandTiming command_timing = CommandTiming::kThreads;  // of physical GPUs
+  int64_t pair_ns = 0;                                     // RunTiming's
   std::map<DeviceId, double> busy;
   traces::Summary summary;
   bool oversubscribed = false;

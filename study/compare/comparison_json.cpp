@@ -56,6 +56,10 @@ json MeasuredJson(const Machine& machine, const Schedule& schedule, const Measur
                    {"stolen", ShareOf(row.disturbance.stolen_ns, row)},
                    {"waited", ShareOf(row.disturbance.waited_ns, row)},
                    {"preempted", row.disturbance.preempted}}}};
+  if (row.command_timing != CommandTiming::kThreads) {
+    result["timing"] = {{"commands", kCommandTimingNames[static_cast<size_t>(row.command_timing)]},
+                        {"pair_ns", row.pair_ns}};
+  }
   if (row.summary.input) {
     const traces::InputUse& use = *row.summary.input;
     result["input"] = {{"wait_ns", use.wait_ns}, {"window_ns", use.window_ns}, {"verdict", use.verdict}};

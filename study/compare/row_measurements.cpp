@@ -192,18 +192,27 @@ std::vector<char> RowMeasurements::CountedSteps(size_t row, RoundRange rounds) c
   };
   std::fill(counts.begin(), at(rounds.first), char{0});
   std::fill(at(rounds.end), counts.end(), char{0});
-  if (std::find(counts.begin(), counts.end(), 1) == counts.end())
-    std::fill(at(rounds.first), at(rounds.end), char{1});
+  for (const bool tells_time : {true, false}) {
+    std::vector<size_t> alike;
+    for (auto step = at(rounds.first); step < at(rounds.end); ++step) {
+      const auto number = static_cast<size_t>(step - counts.begin());
+      if (runs_[row].run->TellsTime(number) == tells_time) alike.push_back(number);
+    }
+    if (std::ranges::any_of(alike, [&](size_t step) { return counts[step] != 0; })) continue;
+    for (const size_t step : alike) counts[step] = 1;
+  }
   return counts;
 }
 
 double RowMeasurements::MedianStep(size_t row, RoundRange rounds) const {
-  const std::vector<int64_t>& all = runs_[row].run->step_ns();
+  const RecordedRun& run = *runs_[row].run;
   const std::vector<char> counts = CountedSteps(row, rounds);
-  std::vector<double> counted;
+  std::vector<double> counted, others;  // others: whose commands were timed
   for (size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0) counted.push_back(static_cast<double>(all[i]));
+    if (counts[i] != 0)
+      (run.TellsTime(i) ? counted : others).push_back(static_cast<double>(run.step_ns()[i]));
   }
+  if (counted.empty()) counted = std::move(others);
   return counted.empty() ? 0 : Median(std::move(counted));
 }
 

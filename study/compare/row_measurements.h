@@ -53,9 +53,9 @@ class RowMeasurements {
   // That were run.
   int rounds() const { return rounds_; }
   // Says of every recorded step of a row whether it counts: it lies in these rounds and is undisturbed, or
-  // none of them is.
+  // none of its kind is (RecordedRun::TellsTime).
   std::vector<char> CountedSteps(size_t row, RoundRange rounds = {}) const;
-  // Median of those.
+  // Median of those that say what a step takes (RecordedRun::TellsTime); where none does, of all of them.
   double MedianStep(size_t row, RoundRange rounds) const;
   // Fills in what disturbed the row.
   void Describe(size_t row, MeasuredRow* measured) const;

@@ -8,16 +8,14 @@
 #include <set>
 #include <sstream>
 
-#include "exec/measure/core_speeds.h"
+#include "core/base/processors.h"
 #include "study/job/this_machine.h"
 
 namespace lanescope::study {
 
 Computers OneComputer() { return {{}, {NumProcessors()}}; }
 
-std::string ThisComputer() {
-  return fmt::format("{} {}", HostName(), fmt::join(exec::CoresOfThisProcess(), " "));
-}
+std::string ThisComputer() { return fmt::format("{} {}", HostName(), fmt::join(CoresOfThisProcess(), " ")); }
 
 // mpirun may have given each process cores of its own.
 Computers ComputersOf(const std::vector<std::string>& said) {

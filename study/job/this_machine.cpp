@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/processors.h"
 #include "core/base/units.h"
 #include "core/machine/cluster_tasks.h"
 #include "core/machine/device_config.h"
-#include "exec/measure/core_speeds.h"
+#include "core/machine/tasks.h"
 #include "exec/measure/gpu_machine.h"
 #include "study/job/gpu_shares.h"
 #include "study/job/job.h"
@@ -124,6 +125,7 @@ Machine MachineOfTask(const MachineChoice& choice, const SeenGpus& own, const st
   if (share->empty()) {
     Machine host = VirtualMachine(0, 1);
     host.name = "a host without GPUs";
+    host.devices[host.host()].workers = NumProcessors();
     return host;
   }
   std::vector<int> ordinals;
@@ -169,8 +171,6 @@ Machine MachineOfHosts(const MachineChoice& choice, const Notes& note, exec::Tra
 
 }  // namespace
 
-int NumProcessors() { return std::max(1, static_cast<int>(exec::CoresOfThisProcess().size())); }
-
 std::string HostName() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -209,7 +209,10 @@ Machine LoadMachine(const MachineChoice& choice, const Notes& note, exec::Transp
   const bool reads_file = !choice.file.empty() && choice.file != MachineChoice::kPhysical;
   if (reads_file) {
     RequireNoMemoryOptions(choice);
-    const Machine machine = Chosen(ReadMachineFile(choice.file), choice);
+    Machine file = ReadMachineFile(choice.file);
+    // GPUs of other tasks may be of other computers.
+    if (TasksOf(file).size() == 1) exec::CompleteGpus(&file);
+    const Machine machine = Chosen(file, choice);
     return choice.cluster.empty() ? machine : MachineOfTasks(machine, ParseClusterTasks(choice.cluster));
   }
   if (!choice.cluster.empty())

@@ -34,8 +34,6 @@ struct MachineChoice {
 Machine LoadMachine(const MachineChoice& choice, const Notes& note = nullptr,
                     exec::Transport* ranks = nullptr);
 
-// Processors that this program may use.
-int NumProcessors();
 // What this computer calls itself.
 std::string HostName();
 // Two processes for which it is the same, and not empty, read one clock (NowNs): those of one running kernel,

@@ -110,17 +110,16 @@ MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancella
 
 MeasuredRates MeasureRates(Machine* machine) {
   MeasuredRates measured;
-  if (exec::HasPhysicalGpus(*machine)) {
-    measured.gpus = exec::MeasureGpus(machine, int64_t{64} << 20, 7);
-    return measured;
-  }
+  if (exec::HasPhysicalGpus(*machine)) measured.gpus = exec::MeasureGpus(machine, int64_t{64} << 20, 7);
   const exec::HostMeasurement host = exec::MeasureHost(*machine, 1500);
   measured.hosts.push_back({"", host});
   for (DeviceSpec& device : machine->devices) {
     if (!IsOfHostThreads(device.kind)) continue;
     device.peak_flops[DataType::kFloat] = host.flops_per_second * device.workers;
     device.memory_bandwidth = host.bytes_per_second;
+    device.rates = "measured";
   }
+  if (measured.gpus.has_value()) return measured;
   for (LinkSpec& link : machine->links) link.table.clear();
   for (const exec::LinkTime& time : exec::MeasureLinks(*machine, 4 << 20, 7)) {
     for (LinkSpec& link : machine->links) {
@@ -182,10 +181,8 @@ MeasuredRates MeasureRatesOf(Machine* machine, exec::Transport* transport) {
   for (const TaskMeasurement& task : tasks) FillIn(task, machine);
   for (const size_t task : Measurers(tasks)) {
     const TaskMeasurement& own = tasks[task];
-    if (own.host.has_value()) {
-      all.hosts.push_back({transport->NameOf(own.by), *own.host});
-      continue;
-    }
+    if (own.host.has_value()) all.hosts.push_back({transport->NameOf(own.by), *own.host});
+    if (!exec::HasPhysicalGpus(own.part)) continue;
     if (!all.gpus.has_value()) all.gpus.emplace();
     Append(InMachine(own, own.gpus.links), &all.gpus->links);
     Append(InMachine(own, own.gpus.links_busy), &all.gpus->links_busy);

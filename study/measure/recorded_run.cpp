@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
+#include "core/base/statistics.h"
 #include "core/inputs/step_request.h"
 #include "core/record/input_log.h"
 #include "core/record/recorder.h"
@@ -19,6 +20,7 @@
 #include "study/measure/input_threads.h"
 #include "study/measure/job_capture.h"
 #include "study/measure/oversubscription.h"
+#include "study/measure/pair_correction.h"
 #include "study/measure/participant.h"
 #include "study/measure/run_capture.h"
 #include "study/measure/undisturbed.h"
@@ -39,8 +41,31 @@ RunSpec WithSeed(RunSpec spec, const std::optional<uint64_t>& seed) {
 // Entries of an input's log after which the trace gets them.
 constexpr size_t kInputGathered = 8192;
 
-// Steps of a job after which the first process gets the events of the others.
+// Steps of a job after which the first process gets the events of the others, and steps after which those of
+// timed ones are corrected.
 constexpr int kStepsGathered = 64;
+constexpr int64_t kHeldNs = 1'000'000'000;  // after which they are, too
+
+bool UsesPhysicalGpus(const Schedule& schedule, const Machine& machine) {
+  return std::ranges::any_of(schedule.commands, [&](const Command& command) {
+    return command.is_work() && machine.device(schedule.queues[command.queue].device).is_hardware();
+  });
+}
+
+// By how much timing commands has lengthened steps. The first one is timed while graphs are recorded.
+int64_t AddedByPairs(std::span<const int64_t> lengths, std::span<const char> timed) {
+  constexpr size_t kLatest = 256;
+  std::vector<double> with, without;
+  bool first = true;
+  for (size_t step = 0; step < lengths.size(); ++step) {
+    const bool is_timed = timed[step] != 0;
+    const bool is_late = lengths.size() - step <= kLatest;
+    if (is_timed && std::exchange(first, false)) continue;
+    if (is_late) (is_timed ? with : without).push_back(static_cast<double>(lengths[step]));
+  }
+  if (with.empty() || without.empty()) return 0;
+  return static_cast<int64_t>(Median(std::move(with)) - Median(std::move(without)));
+}
 
 exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Participant& participant,
                                       const Machine& machine) {
@@ -92,6 +117,10 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   if (writer_ != nullptr) BeginTrace();
   try {
     BeginCapture();
+    const bool uses_gpus = UsesPhysicalGpus(*step_->schedule, machine_);
+    leaves_untimed_ = uses_gpus && !participant_->gathers();
+    if (uses_gpus && TimesCommands() && timing_.commands != CommandTiming::kProfiler)
+      timing_.commands = CommandTiming::kPairs;
     recorder_.reset(new Recorder(this));  // of a private base
   } catch (const Error& error) {
     if (writer_ != nullptr) writer_->EndRun(run_id_, {.error = error.what()});
@@ -131,6 +160,7 @@ void RecordedRun::BeginCapture() {
   job_capture_ = participant_->ShareCapture(capture, *step_, sink);
   if (job_capture_ == nullptr) capture->SendTo(sink);
   session_->Observe(capture->observer());
+  timing_.commands = CommandTiming::kProfiler;
 }
 
 RecordedRun::~RecordedRun() {
@@ -140,8 +170,52 @@ RecordedRun::~RecordedRun() {
 }
 
 void RecordedRun::Consume(std::span<const Event> events) {
-  if (!participant_->gathers()) return Deliver(events);
-  not_gathered_.insert(not_gathered_.end(), events.begin(), events.end());
+  if (participant_->gathers()) {
+    not_gathered_.insert(not_gathered_.end(), events.begin(), events.end());
+  } else if (HoldsEvents()) {
+    held_.insert(held_.end(), events.begin(), events.end());
+  } else {
+    Deliver(events);
+  }
+}
+
+// Of steps that are over. What pairs added is known from two timed steps and an untimed one on.
+void RecordedRun::DeliverHeld(bool all) {
+  if (!HoldsEvents()) return;
+  delivered_at_ns_ = NowNs();
+  recorder_->Flush();
+  const bool is_known = !timing_.untimed.empty() && timing_.untimed.size() + 2 <= step_ns_.size();
+  if (held_.empty() || !(all || is_known)) return;
+  const int64_t added_ns = AddedByPairs(step_ns_, timed_);
+  std::ranges::stable_sort(held_, {}, &Event::step);
+  for (size_t begin = 0, end = 0; begin < held_.size(); begin = end) {
+    while (end < held_.size() && held_[end].step == held_[begin].step) ++end;
+    const int64_t pair_ns = TakeOutPairs(*schedule(), added_ns, std::span(held_).subspan(begin, end - begin));
+    if (pair_ns > 0) pair_ns_.push_back(pair_ns);
+  }
+  Deliver(std::exchange(held_, {}));
+}
+
+bool RecordedRun::TimesStep(int step, int steps) const {
+  if (!leaves_untimed_) return true;
+  if (!TimesCommands()) return false;
+  if (timing_.commands == CommandTiming::kProfiler) return step >= steps / 2;
+  return step_ns_.size() % 2 == 0;
+}
+
+void RecordedRun::SetTiming(bool on) {
+  if (on == is_timing_) return;
+  is_timing_ = on;
+  session_->SetTiming(on);
+  if (timing_.commands == CommandTiming::kProfiler) options_.capture->SetRecording(on);
+}
+
+std::vector<int64_t> RecordedRun::StepTimes() const {
+  std::vector<int64_t> times;
+  for (size_t step = 0; step < step_ns_.size(); ++step) {
+    if (TellsTime(step)) times.push_back(step_ns_[step]);
+  }
+  return times;
 }
 
 void RecordedRun::GatherEvents() {
@@ -164,9 +238,9 @@ void RecordedRun::CountDropped(int64_t records) {
 int64_t RecordedRun::RunOne() {
   exec::RunResult result = RunStep();
   last_staleness_ = result.staleness;
-  last_messaging_ns_ = result.times.messaging_ns;
+  last_times_ = result.times;
   last_fetches_ = std::move(result.fetches);
-  return result.times.end_ns - result.times.start_ns;
+  return last_times_.end_ns - last_times_.start_ns;
 }
 
 // What keeps the input from coming is told instead of what the step then lacks.
@@ -224,9 +298,15 @@ void RecordedRun::RunSteps(int steps) {
     // A trace that takes no more rows ends the run: its steps would be lost.
     if (writer_ != nullptr) writer_->RequireHealthy();
     participant_->BeginStep();
+    SetTiming(TimesStep(i, steps));
     try {
       step_ns_.push_back(RunOne());
-      messaging_ns_.push_back(last_messaging_ns_);
+      timed_.push_back(is_timing_);
+      if (!is_timing_) {
+        const int step = static_cast<int>(step_ns_.size()) - 1;
+        timing_.untimed.push_back({step, last_times_.start_ns, last_times_.end_ns});
+      }
+      messaging_ns_.push_back(last_times_.messaging_ns);
       if (last_staleness_ >= 0) staleness_.push_back(last_staleness_);
     } catch (const Error& error) {
       if (input_ == nullptr || error.code() != Code::kOutOfRange || input_->error() || step_ns_.empty())
@@ -239,7 +319,9 @@ void RecordedRun::RunSteps(int steps) {
     if (on_step) on_step(next_step_, last_fetches_);
     ++next_step_;
     if (input_log_->size() >= kInputGathered || i + 1 == steps) DeliverInput();
-    if (participant_->gathers() && (i + 1 == steps || (i + 1) % kStepsGathered == 0)) GatherEvents();
+    const bool is_due = i + 1 == steps || (i + 1) % kStepsGathered == 0;
+    if (participant_->gathers() && is_due) GatherEvents();
+    if (is_due || NowNs() - delivered_at_ns_ > kHeldNs) DeliverHeld(false);
     if (options_.core_speeds == nullptr || (i + 1 < steps && NowNs() - speed_at < kSpeedEveryNs)) continue;
     const int64_t before = std::exchange(speed, CoreSpeed());
     speed_at = NowNs();
@@ -328,6 +410,8 @@ void RecordedRun::Finish(const std::string& error) {
   if (options_.capture != nullptr) options_.capture->Stop();
   session_->Observe(nullptr);
   recorder_->Flush();
+  DeliverHeld(true);
+  if (!pair_ns_.empty()) timing_.pair_ns = Median(pair_ns_);
   // Of a run that was cut short the others' events and activities may never come.
   if (job_capture_ != nullptr) job_capture_->DeliverOwn();
   if (participant_->gathers()) Deliver(participant_->Own(std::exchange(not_gathered_, {}), *step_));
@@ -342,8 +426,8 @@ void RecordedRun::Finish(const std::string& error) {
   recorder_.reset();
   DeliverInput();
   if (writer_ == nullptr) return;
-  writer_->EndRun(run_id_,
-                  {oversubscribed_, error, false, StepDisturbances(), participant_->RunTasks(machine_)});
+  writer_->EndRun(run_id_, {oversubscribed_, error, false, StepDisturbances(),
+                            participant_->RunTasks(machine_), timing_});
   trace_sink_ = nullptr;
 }
 

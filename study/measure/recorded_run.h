@@ -13,6 +13,7 @@
 #include "core/record/event.h"
 #include "core/record/input_record.h"
 #include "core/record/run_info.h"
+#include "core/record/run_timing.h"
 #include "exec/run/session.h"
 #include "study/base/notes.h"
 #include "study/measure/run_settings.h"
@@ -64,6 +65,11 @@ struct RecordedRunOptions {
 // What a trace says of a measured run; refers to all three.
 RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info);
 
+// Where commands run on physical GPUs and this process is alone, timing them would lengthen the steps: they
+// are timed in every other step, by pairs of events, or in the second half of the steps of a call, by the
+// capture; without a writer and where no events are kept, in none. Of the others only the ends are known, and
+// what a step takes goes by them.
+//
 // Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends
 // with Cancelled soon after it is cancelled.
 class RecordedRun : private EventSink {
@@ -90,6 +96,11 @@ class RecordedRun : private EventSink {
   const std::shared_ptr<const Schedule>& schedule() const { return step_->schedule; }
   const GraphInfo& info() const { return *step_->info; }
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
+  // Whether a step's length says what a step takes: nothing but its ends was timed, or there is no such step.
+  bool TellsTime(size_t step) const { return timing_.untimed.empty() || timed_[step] == 0; }
+  // Lengths of those.
+  std::vector<int64_t> StepTimes() const;
+  const RunTiming& timing() const { return timing_; }  // the pairs' length once finished
   // By step: of processors, that its messages took in all processes.
   const std::vector<int64_t>& messaging_ns() const { return messaging_ns_; }
   // By recorded step, where options.watch_others; else empty. A call of RunSteps is a round.
@@ -124,6 +135,11 @@ class RecordedRun : private EventSink {
   void Consume(std::span<const Event> events) override;
   void CountDropped(int64_t records) override;
   void Deliver(std::span<const Event> events);
+  void DeliverHeld(bool all);
+  bool TimesCommands() const { return writer_ != nullptr || options_.keep_events; }
+  bool HoldsEvents() const { return leaves_untimed_ && timing_.commands == CommandTiming::kPairs; }
+  bool TimesStep(int step, int steps) const;
+  void SetTiming(bool on);
   void GatherEvents();
   void BeginCapture();
   void Initialize();
@@ -154,9 +170,16 @@ class RecordedRun : private EventSink {
   int64_t next_step_ = 0;
   bool finished_ = false;
   bool oversubscribed_ = false;
+  bool leaves_untimed_ = false;  // some steps, or all
+  bool is_timing_ = true;
+  RunTiming timing_;
+  std::vector<char> timed_;  // by recorded step
+  std::vector<Event> held_;  // of timed steps, until it is known what pairs added
+  int64_t delivered_at_ns_ = 0;
+  std::vector<int64_t> pair_ns_;  // by step of which they were taken out
   std::vector<int64_t> step_ns_;
   std::vector<int64_t> messaging_ns_;
-  int64_t last_messaging_ns_ = 0;
+  exec::StepTimes last_times_;
   std::unique_ptr<DisturbanceMeter> meter_;
   std::vector<Disturbance> disturbances_;
   std::vector<GpuClock> gpu_clocks_;

@@ -36,6 +36,10 @@ void RunCapture::BeginRecording() {
   if (session_ != nullptr) session_->KeepFrom(NowNs());
 }
 
+void RunCapture::SetRecording(bool on) {
+  if (session_ != nullptr) session_->SetRecording(on);
+}
+
 void RunCapture::Stop() {
   if (session_ != nullptr) session_->Stop();
 }

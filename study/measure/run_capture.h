@@ -35,6 +35,8 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   void SendTo(traces::ActivitySink* sink);
   // What has come so far, where it goes to no sink.
   std::vector<traces::ActivityBatch> Take();
+  // Suspends and resumes recording, between steps: what does not record costs them nothing.
+  void SetRecording(bool on);
   // Rows of work that begins before this call are left out.
   void BeginRecording();
   // Everything is with the sink. Idempotent.

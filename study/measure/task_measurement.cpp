@@ -147,6 +147,7 @@ void FillIn(const TaskMeasurement& task, Machine* machine) {
     DeviceSpec& to = machine->devices[task.devices[i]];
     to.peak_flops = from.peak_flops;
     to.memory_bandwidth = from.memory_bandwidth;
+    to.rates = from.rates;
     to.launch_ns = from.launch_ns;
   }
   // The part has those of the machine's links that join two of the task's devices, in their order.

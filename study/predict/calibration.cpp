@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/processors.h"
 #include "core/graph/signature.h"
 #include "sims/effects/copy_cores.h"
 #include "sims/effects/core_wait.h"

@@ -23,7 +23,7 @@ namespace {
 void Describe(const traces::TraceRun& run, RunAccuracy* accuracy) {
   std::vector<double> all;
   std::map<int, std::vector<double>> rounds;
-  for (const traces::TraceStep& step : run.steps) {
+  for (const traces::TraceStep& step : run.time_steps()) {
     if (!step.counts) continue;
     all.push_back(static_cast<double>(step.end_ns - step.start_ns));
     rounds[step.round].push_back(all.back());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/processors.h"
 #include "sims/fit/step_samples.h"
 #include "study/job/this_machine.h"
 #include "study/predict/calibration.h"

@@ -73,6 +73,21 @@ inline void ExpectClose(const Tensor& actual, const std::vector<double>& expecte
   }
 }
 
+// ||actual - expected|| <= tolerance * ||expected||, in Euclid's norm: for sums whose order nobody promises,
+// of which one element may be off by more where its terms cancel. One wrong element of n is caught from
+// tolerance * sqrt(n) of the usual one on.
+inline void ExpectCloseInNorm(const Tensor& actual, const std::vector<double>& expected, double tolerance,
+                              const std::string& what) {
+  const std::vector<double> values = Values(actual);
+  ASSERT_EQ(values.size(), expected.size()) << what;
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    difference += (values[i] - expected[i]) * (values[i] - expected[i]);
+    norm += expected[i] * expected[i];
+  }
+  EXPECT_LE(std::sqrt(difference), tolerance * std::sqrt(norm)) << what;  // false for NaN
+}
+
 inline double ToleranceOf(DataType dtype) {
   return dtype == DataType::kFloat ? 2e-6 : dtype == DataType::kDouble ? 1e-13 : 0.0;
 }

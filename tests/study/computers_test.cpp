@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "study/job/this_machine.h"
+#include "core/base/processors.h"
 
 namespace lanescope::study {
 namespace {

@@ -14,6 +14,7 @@
 #include "core/record/recorder.h"
 #include "tests/traces/sample_run.h"
 #include "traces/read/trace_reader.h"
+#include "traces/report/statistics.h"
 #include "traces/store/sqlite.h"
 
 namespace lanescope::traces {
@@ -71,6 +72,50 @@ TEST(TraceWriterTest, WhatIsWrittenIsReadBack) {
   // "a" and "b" have different shapes, so different signatures.
   EXPECT_NE(run.launches[4].signature, run.launches[5].signature);
   EXPECT_EQ(run.launches[4].signature, run.launches[7].signature);
+}
+
+// Three timed steps of 1000 ns, and three of which only the ends are known, one of them disturbed. Law: those
+// say what a step takes; activities are of the others.
+TEST(TraceWriterTest, UntimedStepsSayWhatAStepTakes) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  RunOutcome outcome;
+  outcome.timing = {CommandTiming::kPairs, 4100, {{3, 5000, 5800}, {4, 6000, 6900}, {5, 7000, 9000}}};
+  outcome.disturbances = {{5, 1, {}, true}};
+  sample.WriteTo(&writer, 3, outcome);
+  writer.Close();
+  const TraceRun run = TraceReader(file.path()).ReadRun(1);
+  EXPECT_EQ(run.info.command_timing, CommandTiming::kPairs);
+  EXPECT_EQ(run.info.pair_ns, 4100);
+  EXPECT_EQ(run.info.steps, 6);
+  ASSERT_EQ(run.steps.size(), 3u);
+  ASSERT_EQ(run.untimed_steps.size(), 3u);
+  EXPECT_EQ(&run.time_steps(), &run.untimed_steps);
+  EXPECT_EQ(run.untimed_steps[1].step, 4);
+  EXPECT_EQ(run.untimed_steps[1].end_ns, 6900);
+  EXPECT_FALSE(run.untimed_steps[2].counts);
+  EXPECT_EQ(run.untimed_steps[2].round, 1);
+  const RunStatistics statistics = ComputeStatistics(run);
+  EXPECT_EQ(statistics.step_ns->median, 850);
+  EXPECT_EQ(statistics.steps, 3) << "by which totals are divided";
+  Database database(file.path(), OpenMode::kReadOnly);
+  Statement figures(database, "SELECT printf('%d %d %d', stepMedianNs, stepMaxNs, steps) FROM LANESCOPE_RUN");
+  ASSERT_TRUE(figures.Step());
+  EXPECT_EQ(figures.Text(0), "850 900 6");
+}
+
+// A run whose commands threads have timed has neither table's rows.
+TEST(TraceWriterTest, RunsOfThreadsHaveNoTiming) {
+  ScratchFile file;
+  SampleRun sample;
+  TraceWriter writer(file.path());
+  sample.WriteTo(&writer, 2);
+  writer.Close();
+  const TraceRun run = TraceReader(file.path()).ReadRun(1);
+  EXPECT_EQ(run.info.command_timing, CommandTiming::kThreads);
+  EXPECT_EQ(&run.time_steps(), &run.steps);
+  EXPECT_EQ(ComputeStatistics(run).step_ns->median, 1000);
 }
 
 TEST(TraceWriterTest, CopiesAreClassifiedByTheirEnds) {

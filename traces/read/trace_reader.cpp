@@ -116,24 +116,33 @@ void ReadDisturbances(Database& database, int run, TraceRun* out) {
     return row == rows.end() || !row->second.disturbed;
   };
   // A figure from a few of many steps says less than one from all of them.
-  const auto num_left_alone = std::count_if(out->steps.begin(), out->steps.end(), counts);
-  out->all_disturbed = !out->steps.empty() && 3 * num_left_alone < static_cast<ptrdiff_t>(out->steps.size());
-  for (TraceStep& step : out->steps) {
-    step.counts = out->all_disturbed || counts(step);
-    if (const auto row = rows.find(step.step); row != rows.end()) step.round = row->second.round;
+  const std::vector<TraceStep>& judged = out->time_steps();
+  const auto num_left_alone = std::count_if(judged.begin(), judged.end(), counts);
+  out->all_disturbed = !judged.empty() && 3 * num_left_alone < static_cast<ptrdiff_t>(judged.size());
+  for (std::vector<TraceStep>* steps : {&out->steps, &out->untimed_steps}) {
+    for (TraceStep& step : *steps) {
+      step.counts = out->all_disturbed || counts(step);
+      if (const auto row = rows.find(step.step); row != rows.end()) step.round = row->second.round;
+    }
   }
 }
 
-void ReadSteps(Database& database, int run, TraceRun* out) {
-  using tables::kStep;
-  ReadRunRows(database, kStep, run, {kStep.number, kStep.start, kStep.end}, [&](const auto& row) {
-    const std::optional<int64_t> start = row[kStep.start], end = row[kStep.end];
+template <typename Table>
+void ReadStepsOf(Database& database, const Table& from, int run, TraceRun* out,
+                 std::vector<TraceStep>* steps) {
+  ReadRunRows(database, from, run, {from.number, from.start, from.end}, [&](const auto& row) {
+    const std::optional<int64_t> start = row[from.start], end = row[from.end];
     if (!start || !end || *end < *start) {
       ++out->invalid_rows;
     } else {
-      out->steps.push_back({row[kStep.number], *start, *end});
+      steps->push_back({row[from.number], *start, *end});
     }
   });
+}
+
+void ReadSteps(Database& database, int run, TraceRun* out) {
+  ReadStepsOf(database, tables::kStep, run, out, &out->steps);
+  ReadStepsOf(database, tables::kUntimedStep, run, out, &out->untimed_steps);
   ReadDisturbances(database, run, out);
 }
 
@@ -282,6 +291,17 @@ std::vector<TraceRunInfo> TraceReader::Runs() {
              run->uncalibrated_share = share(row[kPrediction.uncalibrated]);
              run->extrapolated_share = share(row[kPrediction.extrapolated]);
            });
+  using tables::kTiming;
+  ReadRows(impl_->database, kTiming, {kTiming.run, kTiming.commands, kTiming.pair_ns}, [&](const auto& row) {
+    const int id = row[kTiming.run];
+    const auto run = std::ranges::find(runs, id, &TraceRunInfo::id);
+    if (run == runs.end()) return;
+    const std::string_view commands = row[kTiming.commands];
+    const auto name = std::ranges::find(kCommandTimingNames, commands);
+    if (name == kCommandTimingNames.end()) return;
+    run->command_timing = static_cast<CommandTiming>(name - kCommandTimingNames.begin());
+    run->pair_ns = row[kTiming.pair_ns];
+  });
   return runs;
 }
 

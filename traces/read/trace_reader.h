@@ -9,6 +9,7 @@
 #include "core/machine/copy_class.h"
 #include "core/record/input_record.h"
 #include "core/record/run_task.h"
+#include "core/record/run_timing.h"
 #include "core/schedule/schedule.h"
 
 namespace lanescope::traces {
@@ -30,6 +31,9 @@ struct TraceRunInfo {
   std::string strategy, graph, machine_json, prediction_of, error;
   double uncalibrated_share = 0, extrapolated_share = 0;  // RunInfo's
   int64_t steps = 0;
+  // Of physical GPUs; kThreads: it has none, or the trace does not say.
+  CommandTiming command_timing = CommandTiming::kThreads;
+  int64_t pair_ns = 0;  // RunTiming's
   int64_t clock_origin_ns = 0;
   int64_t utc_ns = 0;
 };
@@ -263,8 +267,9 @@ struct TraceRun {
   // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
   // activity launched inside it; where nothing ran on any device, the ranges themselves.
   std::vector<TraceStep> steps;
-  std::vector<int> steps_without_work;  // ranges that look like steps in which nothing was launched that ran
-  std::vector<TraceSpan> spans;         // by start; empty: the trace is of one
+  std::vector<TraceStep> untimed_steps;  // nothing in them was timed: no activity is of them
+  std::vector<int> steps_without_work;   // ranges that look like steps in which nothing was launched that ran
+  std::vector<TraceSpan> spans;          // by start; empty: the trace is of one
   std::vector<TraceMemoryPoint> memory;
   std::vector<TraceNvlink> nvlinks;
   InputRecord input;         // threads and queues by number, the rest by time
@@ -276,6 +281,8 @@ struct TraceRun {
   const std::string& Text(int number) const;
   // Null when absent.
   const TraceDevice* FindDevice(int id) const;
+  // Those whose lengths say what a step takes.
+  const std::vector<TraceStep>& time_steps() const { return untimed_steps.empty() ? steps : untimed_steps; }
   // Every step was watched, and others disturbed them all.
   bool all_disturbed = false;
   // Of some queue (TraceQueue::inferred).

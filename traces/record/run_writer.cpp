@@ -251,13 +251,34 @@ void RunWriter::WriteTasks(std::span<const RunTask> tasks) {
   rows.Flush();
 }
 
-std::vector<int64_t> RunWriter::CountedSteps(std::span<const StepDisturbance> disturbances) const {
+void RunWriter::WriteTiming(const RunTiming& timing) {
+  using tables::kTiming, tables::kUntimedStep;
+  if (timing.commands != CommandTiming::kThreads) {
+    InsertRow(database_, kTiming,
+              {{kTiming.run, id_},
+               {kTiming.commands, kCommandTimingNames[static_cast<size_t>(timing.commands)]},
+               {kTiming.pair_ns, timing.pair_ns}});
+  }
+  RowInserter rows(database_, kUntimedStep);
+  for (const UntimedStep& step : timing.untimed) {
+    rows.Add({{kUntimedStep.run, id_},
+              {kUntimedStep.number, step.step},
+              {kUntimedStep.start, step.start_ns - clock_.origin_ns},
+              {kUntimedStep.end, step.end_ns - clock_.origin_ns}});
+  }
+  rows.Flush();
+}
+
+std::vector<int64_t> RunWriter::CountedSteps(const RunOutcome& outcome) const {
   std::set<int> disturbed;
-  for (const StepDisturbance& step : disturbances) {
+  for (const StepDisturbance& step : outcome.disturbances) {
     if (step.disturbed) disturbed.insert(step.step);
   }
+  std::vector<std::pair<int, int64_t>> steps;
+  for (const UntimedStep& step : outcome.timing.untimed)
+    steps.emplace_back(step.step, step.end_ns - step.start_ns);
   std::vector<int64_t> counted, all;
-  for (const auto& [number, ns] : step_ns_) {
+  for (const auto& [number, ns] : steps.empty() ? step_ns_ : steps) {
     all.push_back(ns);
     if (disturbed.count(number) == 0) counted.push_back(ns);
   }
@@ -273,6 +294,7 @@ void RunWriter::Finish(const RunOutcome& outcome) {
   WriteMemory();
   WriteDisturbances(outcome.disturbances);
   WriteTasks(outcome.tasks);
+  WriteTiming(outcome.timing);
   InsertDropped(database_, id_, "events", dropped_);
   InsertDropped(database_, id_, "events of unknown commands", malformed_);
   using tables::kAnalysisDetails, tables::kRun;
@@ -281,11 +303,11 @@ void RunWriter::Finish(const RunOutcome& outcome) {
              {kAnalysisDetails.duration, last_ns_},
              {kAnalysisDetails.start_time, clock_.origin_ns},
              {kAnalysisDetails.stop_time, clock_.origin_ns + last_ns_}});
-  const std::optional<Spread> spread = SpreadOf(CountedSteps(outcome.disturbances));
+  const std::optional<Spread> spread = SpreadOf(CountedSteps(outcome));
   const auto of_steps = [&](auto Spread::*value) { return spread ? Cell((*spread).*value) : Cell(); };
   UpdateRows(database_, kRun,
              {{kRun.complete, !outcome.incomplete},
-              {kRun.steps, step_ns_.size()},
+              {kRun.steps, step_ns_.size() + outcome.timing.untimed.size()},
               {kRun.oversubscribed, outcome.oversubscribed},
               {kRun.error, outcome.error.empty() ? Cell() : Cell(outcome.error)},
               {kRun.step_median, of_steps(&Spread::median)},

@@ -11,6 +11,7 @@
 #include "core/record/input_record.h"
 #include "core/record/run_info.h"
 #include "core/record/run_task.h"
+#include "core/record/run_timing.h"
 #include "traces/record/activity_writer.h"
 #include "traces/record/memory_timeline.h"
 #include "traces/record/run_rows.h"
@@ -80,8 +81,9 @@ class RunWriter {
   void WriteMemory();
   void WriteDisturbances(std::span<const StepDisturbance> disturbances);
   void WriteTasks(std::span<const RunTask> tasks);
+  void WriteTiming(const RunTiming& timing);
   // Lengths of the steps that count.
-  std::vector<int64_t> CountedSteps(std::span<const StepDisturbance> disturbances) const;
+  std::vector<int64_t> CountedSteps(const RunOutcome& outcome) const;
 
   Database& database_;
   StringTable& strings_;

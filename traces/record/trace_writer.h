@@ -11,6 +11,7 @@
 #include "core/record/input_record.h"
 #include "core/record/run_info.h"
 #include "core/record/run_task.h"
+#include "core/record/run_timing.h"
 
 namespace lanescope::traces {
 
@@ -23,6 +24,7 @@ struct RunOutcome {
   bool incomplete = false;  // the end is missing: what was recorded stays marked incomplete
   std::vector<StepDisturbance> disturbances = {};  // of the steps that were watched
   std::vector<RunTask> tasks = {};                 // that processes of their own ran, in order
+  RunTiming timing = {};                           // untimed steps in times of NowNs()
 };
 
 // When a new trace appears under its name: with its first run, to be read while it grows, or whole, by Close.

@@ -37,16 +37,18 @@ std::vector<Interval> WindowsOf(const TraceRun& run) {
 RunStatistics ComputeStatistics(const TraceRun& run) {
   RunStatistics result;
   std::vector<int64_t> lengths;
+  for (const TraceStep& step : run.time_steps()) {
+    if (step.counts) lengths.push_back(step.end_ns - step.start_ns);
+  }
+  result.step_ns = SpreadOf(lengths);
   std::set<int> left_out;  // steps
   for (const TraceStep& step : run.steps) {
     if (step.counts) {
-      lengths.push_back(step.end_ns - step.start_ns);
+      ++result.steps;
     } else {
       left_out.insert(step.step);
     }
   }
-  result.step_ns = SpreadOf(lengths);
-  result.steps = static_cast<int64_t>(lengths.size());
 
   const std::vector<Interval> windows = WindowsOf(run);
   const int64_t total = TotalLength(windows);

@@ -20,8 +20,8 @@ struct CopyTotals {
 
 // Of the steps that count (TraceStep::counts).
 struct RunStatistics {
-  std::optional<Spread> step_ns;
-  int64_t steps = 0;
+  std::optional<Spread> step_ns;  // of TraceRun::time_steps
+  int64_t steps = 0;              // whose activities are in the trace
   // Fraction of the steps' time (of the time from first to last activity, where there are no steps) in which
   // at least one launch ran on the device, by device number.
   std::map<int, double> busy;

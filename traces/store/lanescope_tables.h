@@ -33,7 +33,7 @@ struct Run : TableOf<Run> {
   Text strategy{this, {"strategy", Need::kNotNull, "Placement strategy.", "''"}};
   Text graph{this, {"graph", Need::kNotNull, "File name of the graph.", "''"}};
   Text machine{this, {"machine", Need::kNotNull, "The machine, as a machine file (JSON).", "''"}};
-  Size steps{this, {"steps", Need::kNotNull, "Steps recorded."}};
+  Size steps{this, {"steps", Need::kNotNull, "Steps recorded, those that were not timed among them."}};
   Flag oversubscribed{
       this, {"oversubscribed", Need::kNotNull, "1: workers and copies together exceeded the processors."}};
   Flag complete{
@@ -47,7 +47,10 @@ struct Run : TableOf<Run> {
       this,
       {"clockOriginNs", Need::kNotNull, "Time zero of the run on CLOCK_MONOTONIC (ns); 0 for virtual time."}};
   Integer utc_epoch{this, {kUtcEpochNs.name, Need::kNotNull, "When the run began, ns since 1970 (UTC)."}};
-  Real step_median{this, {"stepMedianNs", Need::kOptional, "Median length of the steps that count (ns)."}};
+  Real step_median{this,
+                   {"stepMedianNs", Need::kOptional,
+                    "Median length of the steps that count (ns): of those in LANESCOPE_UNTIMED_STEP, where "
+                    "the run has any."}};
   Real step_p25{this, {"stepP25Ns", Need::kOptional, "First quartile (ns)."}};
   Real step_p75{this, {"stepP75Ns", Need::kOptional, "Third quartile (ns)."}};
   Integer step_min{this, {"stepMinNs", Need::kOptional, "Shortest step (ns)."}};
@@ -189,12 +192,44 @@ struct Activity : TableOf<Activity> {
 inline constexpr Activity kActivity;
 
 struct Step : OfRun<Step> {
-  constexpr Step() : OfRun("LANESCOPE_STEP", "Steps: one session run each.") {}
+  constexpr Step()
+      : OfRun("LANESCOPE_STEP",
+              "Steps: one session run each. Those of LANESCOPE_UNTIMED_STEP are not among them.") {}
   Number number{this, About(kOfStep, "Number of the step.")};
   Time start{this, kStart};
   Time end{this, kEnd};
 };
 inline constexpr Step kStep;
+
+struct UntimedStepTable : OfRun<UntimedStepTable> {
+  constexpr UntimedStepTable()
+      : OfRun(
+            "LANESCOPE_UNTIMED_STEP",
+            "Steps of which nothing but the ends was timed, so that timing lengthened none: LANESCOPE_RUN's "
+            "figures of steps are theirs. They have no activities and no row in LANESCOPE_STEP. Files of "
+            "version 6 and before lack the table.") {}
+  Number number{this, About(kOfStep, "Number of the step, among those of LANESCOPE_STEP.")};
+  Time start{this, kStart};
+  Time end{this, kEnd};
+};
+inline constexpr UntimedStepTable kUntimedStep;
+
+struct TimingTable : OfRun<TimingTable> {
+  constexpr TimingTable()
+      : OfRun(
+            "LANESCOPE_TIMING",
+            "How the commands of physical GPUs were timed, a row for each measured run that has some. Files "
+            "of version 6 and before lack the table: there events were, or a profiler, in every step.") {}
+  Text commands{this,
+                {"commands", Need::kNotNull,
+                 "'events': by pairs of events on their streams; 'profiler': as its records."}};
+  Size pair_ns{
+      this,
+      {"pairNs", Need::kNotNull,
+       "What a pair of events added to its step, in the middle (ns): taken out of the times of steps "
+       "and activities. 0: nothing was."}};
+};
+inline constexpr TimingTable kTiming;
 
 struct DisturbanceTable : OfRun<DisturbanceTable> {
   constexpr DisturbanceTable()
@@ -353,10 +388,32 @@ struct Nvlink : OfRun<Nvlink> {
 };
 inline constexpr Nvlink kNvlink;
 
-inline constexpr const Table* kLanescope[] = {
-    &kSchema,    &kRun,       &kCostModel, &kPrediction, &kProcess,  &kDevice,      &kNode,
-    &kPlacement, &kCommand,   &kQueue,     &kDependency, &kActivity, &kStep,        &kDisturbance,
-    &kTask,      &kMemory,    &kDropped,   &kClock,      &kNvlink,   &kInputThread, &kInputQueueTable,
-    &kInputStep, &kInputWork, &kWait,      &kQueueFill};
+inline constexpr const Table* kLanescope[] = {&kSchema,
+                                              &kRun,
+                                              &kCostModel,
+                                              &kPrediction,
+                                              &kProcess,
+                                              &kDevice,
+                                              &kNode,
+                                              &kPlacement,
+                                              &kCommand,
+                                              &kQueue,
+                                              &kDependency,
+                                              &kActivity,
+                                              &kStep,
+                                              &kUntimedStep,
+                                              &kTiming,
+                                              &kDisturbance,
+                                              &kTask,
+                                              &kMemory,
+                                              &kDropped,
+                                              &kClock,
+                                              &kNvlink,
+                                              &kInputThread,
+                                              &kInputQueueTable,
+                                              &kInputStep,
+                                              &kInputWork,
+                                              &kWait,
+                                              &kQueueFill};
 
 }  // namespace lanescope::traces::tables

@@ -13,7 +13,7 @@
 
 namespace lanescope::traces {
 
-inline constexpr int kSchemaVersion = 6;
+inline constexpr int kSchemaVersion = 7;
 // In the header of every trace file (PRAGMA application_id): "LnSc".
 inline constexpr int32_t kTraceApplicationId = 0x4c6e5363;
 

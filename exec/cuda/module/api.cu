@@ -105,7 +105,7 @@ class RuntimeApi : public Api {
   }
   void UnpinHost(void* memory) noexcept override { cudaHostUnregister(memory); }
 
-  int PartitionGroups(int ordinal) override { return CountPartitionGroups(ordinal); }
+  std::vector<int> PartitionGroups(int ordinal) override { return SizesOfPartitionGroups(ordinal); }
   std::vector<Partition> CreatePartitions(int ordinal, const std::vector<int>& groups) override {
     return MakePartitions(ordinal, groups);
   }

@@ -18,7 +18,7 @@ std::unique_ptr<StreamContext> MakeStreamLaunch(const LaunchSpec& spec);
 std::unique_ptr<DeviceLoad> MakeDeviceLoad(WorkClass work_class, const LaunchSpec& spec);
 
 // Shares of a GPU's multiprocessors (green contexts); the driver's functions are looked up at run time.
-int CountPartitionGroups(int ordinal);
+std::vector<int> SizesOfPartitionGroups(int ordinal);
 std::vector<Partition> MakePartitions(int ordinal, const std::vector<int>& groups);
 void DropPartition(PartitionHandle partition) noexcept;
 cudaStream_t MakePartitionStream(PartitionHandle partition, int priority);

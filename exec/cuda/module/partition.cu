@@ -73,31 +73,37 @@ unsigned SmallestGroup(int ordinal) {
   return properties.major >= 9 ? 8 : properties.major == 8 ? 4 : 2;
 }
 
+std::vector<CUdevResource> SmallestGroups(int ordinal, CUdevice* device) {
+  const Driver& driver = GetDriver();
+  const CUdevResource all = AllMultiprocessors(ordinal, device);
+  const unsigned smallest = SmallestGroup(ordinal);
+  unsigned count = 0;
+  CheckDriver(driver.split(nullptr, &count, &all, nullptr, 0, smallest), "cuDevSmResourceSplitByCount");
+  std::vector<CUdevResource> groups(count);
+  CheckDriver(driver.split(groups.data(), &count, &all, nullptr, 0, smallest), "cuDevSmResourceSplitByCount");
+  groups.resize(count);
+  return groups;
+}
+
 }  // namespace
 
-int CountPartitionGroups(int ordinal) {
-  const Driver& driver = GetDriver();
-  if (!driver.complete) return 0;
+std::vector<int> SizesOfPartitionGroups(int ordinal) {
+  std::vector<int> sizes;
+  if (!GetDriver().complete) return sizes;
   CUdevice device;
-  const CUdevResource all = AllMultiprocessors(ordinal, &device);
-  unsigned count = 0;
-  CheckDriver(driver.split(nullptr, &count, &all, nullptr, 0, SmallestGroup(ordinal)),
-              "cuDevSmResourceSplitByCount");
-  return static_cast<int>(count);
+  for (const CUdevResource& group : SmallestGroups(ordinal, &device))
+    sizes.push_back(static_cast<int>(group.sm.smCount));
+  return sizes;
 }
 
 std::vector<Partition> MakePartitions(int ordinal, const std::vector<int>& groups) {
   const Driver& driver = GetDriver();
   CUdevice device;
-  const CUdevResource all = AllMultiprocessors(ordinal, &device);
-  unsigned count = static_cast<unsigned>(CountPartitionGroups(ordinal));
-  std::vector<CUdevResource> pieces(count);
-  CheckDriver(driver.split(pieces.data(), &count, &all, nullptr, 0, SmallestGroup(ordinal)),
-              "cuDevSmResourceSplitByCount");
+  std::vector<CUdevResource> pieces = SmallestGroups(ordinal, &device);
   std::vector<Partition> partitions;
   size_t next = 0;
   for (const int wanted : groups) {
-    LANESCOPE_CHECK(wanted > 0 && next + static_cast<size_t>(wanted) <= count);
+    LANESCOPE_CHECK(wanted > 0 && next + static_cast<size_t>(wanted) <= pieces.size());
     Partition partition;
     for (int i = 0; i < wanted; ++i)
       partition.multiprocessors += static_cast<int>(pieces[next + static_cast<size_t>(i)].sm.smCount);
@@ -128,7 +134,7 @@ cudaStream_t MakePartitionStream(PartitionHandle partition, int priority) {
 
 #else
 
-int CountPartitionGroups(int) { return 0; }
+std::vector<int> SizesOfPartitionGroups(int) { return {}; }
 std::vector<Partition> MakePartitions(int, const std::vector<int>&) { return {}; }
 void DropPartition(PartitionHandle) noexcept {}
 cudaStream_t MakePartitionStream(PartitionHandle, int) { return nullptr; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/base/processors.h"
 #include "core/base/units.h"
 #include "core/machine/copy_time.h"
 #include "core/machine/tasks.h"
@@ -73,8 +74,9 @@ TEST(UnitsTest, FormatsForPeople) {
 TEST(MachineTest, ReadsEveryField) {
   const Machine machine = ParseMachine(R"({"name": "m", "devices": [
       {"name": "GPU:1", "kind": "logical", "model": "X", "memory": "2GiB", "workers": 3, "copy_engines": 1,
-       "queue": "in-order", "peak": {"float32": "4.37TFLOP/s"}, "memory_bandwidth": "240GB/s", "launch": "5us",
-       "physical": 2, "sm_share": 0.5}]})");
+       "queue": "in-order", "peak": {"float32": "4.37TFLOP/s", "tf32": "9TFLOP/s", "float8": "70TFLOP/s"},
+       "memory_bandwidth": "240GB/s", "rates": "data sheet", "launch": "5us", "physical": 2, "sm_share": 0.5,
+       "multiprocessors": 64}]})");
   ASSERT_EQ(machine.num_devices(), 2) << "CPU:0 is added";
   const DeviceSpec& gpu = machine.device(DeviceId(0));
   EXPECT_EQ(gpu.name, "/job:localhost/replica:0/task:0/device:GPU:1");
@@ -84,7 +86,12 @@ TEST(MachineTest, ReadsEveryField) {
   EXPECT_EQ(gpu.copy_engines, 1);
   EXPECT_TRUE(gpu.in_order);
   EXPECT_DOUBLE_EQ(gpu.peak_flops.at(DataType::kFloat), 4.37e12);
+  EXPECT_EQ(gpu.peak_flops.size(), 1u);
+  EXPECT_DOUBLE_EQ(gpu.tf32_flops, 9e12);
+  EXPECT_DOUBLE_EQ(gpu.float8_flops, 70e12);
   EXPECT_DOUBLE_EQ(gpu.memory_bandwidth, 240e9);
+  EXPECT_EQ(gpu.rates, "data sheet");
+  EXPECT_EQ(gpu.multiprocessors, 64);
   EXPECT_EQ(gpu.launch_ns, 5000);
   EXPECT_EQ(gpu.physical, 2);
   EXPECT_DOUBLE_EQ(gpu.sm_share, 0.5);
@@ -114,6 +121,9 @@ TEST(MachineTest, ErrorsNameTheField) {
       {Sample(good, R"(, "workers": 1.5)"), "machine.devices[2].workers: "},
       {Sample(good, R"(, "workers": 18446744073709551615)"), "machine.devices[2].workers: "},
       {Sample(good, R"(, "peak": {"float33": "1TFLOP/s"})"), "machine.devices[2].peak.float33: "},
+      {Sample(good, R"(, "peak": {"tf32": "1GB/s"})"), "machine.devices[2].peak.tf32: "},
+      {Sample(good, R"(, "multiprocessors": 0)"), "machine.devices[2].multiprocessors: "},
+      {Sample(good, R"(, "rates": 5)"), "machine.devices[2].rates: "},
       {Sample(good, R"(, "kind": "host")"), "machine.devices[2].kind: "},
       {Sample(good, R"(, "kind": "cuda")"), "machine.devices[2].physical: missing"},
       {Sample(good, R"(, "kind": "logical", "physical": 0, "sm_share": 1.5)"),
@@ -138,11 +148,19 @@ TEST(MachineTest, WritingAndReadingLosesNothing) {
   }
   Machine odd = VirtualMachine(1, 2);
   odd.devices[DeviceId(1)].memory_bytes = 1234567891;
+  odd.devices[DeviceId(1)].tf32_flops = 1.25e12;
+  odd.devices[DeviceId(1)].float8_flops = 3e12;
+  odd.devices[DeviceId(1)].rates = "measured";
+  odd.devices[DeviceId(1)].multiprocessors = 7;
   odd.links[0].bandwidth = 7.5512345678e9;
   odd.links[0].latency_ns = 4321;
   odd.links[0].table = {{100, 3}, {4096, 77}};
   const Machine back = ParseMachine(MachineToJson(odd));
   EXPECT_EQ(back.devices[DeviceId(1)].memory_bytes, 1234567891);
+  EXPECT_EQ(back.devices[DeviceId(1)].tf32_flops, 1.25e12);
+  EXPECT_EQ(back.devices[DeviceId(1)].float8_flops, 3e12);
+  EXPECT_EQ(back.devices[DeviceId(1)].rates, "measured");
+  EXPECT_EQ(back.devices[DeviceId(1)].multiprocessors, 7);
   EXPECT_EQ(back.links[0].bandwidth, 7.5512345678e9);
   EXPECT_EQ(back.links[0].latency_ns, 4321);
   EXPECT_EQ(back.links[0].table, odd.links[0].table);
@@ -322,6 +340,27 @@ TEST(MachineTest, EveryTaskHasAHost) {
   const Machine seen = SeenByTask(machine, 0);
   EXPECT_EQ(seen.devices[DeviceId(0)].kind, DeviceKind::kHost);
   EXPECT_EQ(seen.devices[DeviceId(1)].kind, DeviceKind::kModelled);
+}
+
+// A host beside physical GPUs has the processors of this process; those that exist in files alone have one
+// worker.
+TEST(MachineTest, HostsBesidePhysicalGpusHaveTheProcessorsOfThisProcess) {
+  const auto workers = [](const std::string& host, const std::string& kind) {
+    const Machine machine = ParseMachine(
+        fmt::format(R"({{"devices": [{}{{"name": "GPU:0", "memory": "1GiB", "kind": "{}"{}}}]}})", host, kind,
+                    kind == "modelled" || kind == "virtual" ? "" : R"(, "physical": 0)"));
+    return machine.device(machine.host()).workers;
+  };
+  for (const char* kind : {"cuda", "logical"}) {
+    EXPECT_EQ(workers(R"({"name": "CPU:0"}, )", kind), NumProcessors()) << kind;
+    EXPECT_EQ(workers("", kind), NumProcessors()) << kind;
+    EXPECT_EQ(workers(R"({"name": "CPU:0", "workers": 3}, )", kind), 3) << kind;
+  }
+  for (const char* kind : {"modelled", "virtual"}) EXPECT_EQ(workers("", kind), 1) << kind;
+  const Machine other = ParseMachine(R"({"devices": [
+    {"name": "/job:ps/task:0/CPU:0"},
+    {"name": "/job:worker/task:0/GPU:0", "kind": "cuda", "physical": 0, "memory": "1GiB"}]})");
+  EXPECT_EQ(other.device(other.FindDevice("/job:ps/task:0/CPU:0")).workers, 1) << "beside no GPU";
 }
 
 // One physical GPU number is another GPU in another task; names without a task do not go with such that have

@@ -214,6 +214,37 @@ TEST(StrategyTest, SchedulersSpreadTowers) {
   }
 }
 
+// Law: a device whose rates nobody gives is never preferred. Two towers that all three devices could share,
+// if the host were as fast: it stays idle, whether the GPUs have rates or nothing has.
+TEST(StrategyTest, SchedulersLeaveAHostWithoutRatesAlone) {
+  for (const char* strategy : {"greedy", "heft", "m-etf", "m-sct"}) {
+    for (const bool rated : {true, false}) {
+      Setting setting(ManyTowers(6));
+      for (DeviceSpec& device : setting.machine().devices) {
+        if (!rated || !device.is_gpu()) continue;
+        device.peak_flops = {{DataType::kFloat, 1e9}};
+        device.memory_bandwidth = 1e9;
+      }
+      setting.Place(strategy);
+      EXPECT_EQ(setting.DevicesOf("MatMul"), (std::set<std::string>{"GPU:0", "GPU:1"})) << strategy << rated;
+      EXPECT_FALSE(setting.DevicesOf("Relu").contains("CPU:0")) << strategy << rated;
+    }
+  }
+}
+
+// A host with rates takes its part.
+TEST(StrategyTest, SchedulersUseAHostWithRates) {
+  for (const char* strategy : {"greedy", "heft"}) {
+    Setting setting(ManyTowers(6));
+    for (DeviceSpec& device : setting.machine().devices) {
+      device.peak_flops = {{DataType::kFloat, 1e6}};
+      device.memory_bandwidth = 1e9;
+    }
+    setting.Place(strategy);
+    EXPECT_TRUE(setting.DevicesOf("MatMul").contains("CPU:0")) << strategy;
+  }
+}
+
 TEST(StrategyTest, SchedulersKeepAChainTogetherWhereCopiesAreDear) {
   for (const char* strategy : {"greedy", "heft", "m-etf", "m-sct"}) {
     Setting setting(ManyTowers(1));

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/processors.h"
 #include "exec/cuda/cuda_device.h"
 #include "exec/cuda/cuda_module.h"
+#include "exec/cuda/gpu_rates.h"
 #include "tests/exec/cuda/stub_harness.h"
+#include "tests/support/paths.h"
 
 namespace lanescope::exec::test {
 namespace {
@@ -73,10 +76,107 @@ TEST(DetectGpus, DescribesWhatTheDriverShows) {
   EXPECT_TRUE(gpu.in_order);
   // 132 multiprocessors of 128 units, 2 operations a clock of 1.98 GHz.
   EXPECT_NEAR(gpu.peak_flops.at(DataType::kFloat), 66.9e12, 0.1e12);
+  EXPECT_EQ(gpu.rates, "data sheet");
+  EXPECT_EQ(gpu.multiprocessors, 132);
+  EXPECT_EQ(machine.device(machine.host()).workers, NumProcessors());
+  EXPECT_EQ(machine.device(machine.host()).rates, "") << "of the host the driver says nothing";
   EXPECT_EQ(machine.links.size(), 3u + 3u);
   EXPECT_FALSE(machine.RouteBetween(machine.Gpus()[0], machine.Gpus()[1]).staged);
   // The file that is printed reads back as the same machine.
   EXPECT_EQ(MachineToJson(ParseMachine(MachineToJson(machine))), MachineToJson(machine));
+}
+
+// By hand: multiprocessors x clock x 2 x multiply-adds a clock, beside what data sheets say (TFLOP/s, dense;
+// of an H100 with its tensor cores' clock of 1830 MHz). Two transfers a clock of the memory.
+TEST(RateGpu, FollowsDataSheets) {
+  struct Sheet {
+    int capability, multiprocessors;
+    int64_t clock_khz, memory_clock_khz;
+    int bus_bits;
+    double float32, float64, tf32, float16, float8, gigabytes;
+  };
+  for (const Sheet& sheet : {Sheet{80, 108, 1410000, 1593000, 5120, 19.5, 9.7, 156, 312, 0, 2039},
+                             Sheet{90, 132, 1830000, 2619000, 5120, 61.8, 30.9, 494.7, 989.4, 1978.9, 3352},
+                             Sheet{89, 142, 2520000, 9001000, 384, 91.6, 1.43, 183, 366, 733, 864},
+                             Sheet{86, 84, 1740000, 7251000, 384, 37.4, 0.58, 74.8, 149.7, 0, 696}}) {
+    cuda::GpuProperties properties;
+    properties.compute_capability = sheet.capability;
+    properties.clock_khz = sheet.clock_khz;
+    properties.memory_clock_khz = sheet.memory_clock_khz;
+    properties.memory_bus_bits = sheet.bus_bits;
+    DeviceSpec gpu;
+    cuda::RateGpu(properties, sheet.multiprocessors, &gpu);
+    const auto expect = [&](double flops, double tera) {
+      EXPECT_NEAR(flops / 1e12, tera, 0.01 * tera) << sheet.capability;
+    };
+    expect(gpu.peak_flops.at(DataType::kFloat), sheet.float32);
+    expect(gpu.peak_flops.at(DataType::kDouble), sheet.float64);
+    expect(gpu.tf32_flops, sheet.tf32);
+    expect(gpu.peak_flops.at(DataType::kHalf), sheet.float16);
+    expect(gpu.peak_flops.at(DataType::kBfloat16), sheet.float16);
+    expect(gpu.float8_flops, sheet.float8);
+    EXPECT_NEAR(gpu.memory_bandwidth / 1e9, sheet.gigabytes, 0.01 * sheet.gigabytes);
+    EXPECT_EQ(gpu.rates, "data sheet");
+  }
+}
+
+// A clock that the driver does not say, and an architecture that nobody knows yet, give no rate.
+TEST(RateGpu, LeavesUnknownRatesOut) {
+  cuda::GpuProperties properties;
+  properties.compute_capability = 90;
+  DeviceSpec gpu;
+  cuda::RateGpu(properties, 132, &gpu);
+  EXPECT_TRUE(gpu.peak_flops.empty());
+  EXPECT_EQ(gpu.tf32_flops, 0);
+  EXPECT_EQ(gpu.rates, "");
+  properties.compute_capability = 990;
+  properties.clock_khz = 1000000;
+  properties.memory_clock_khz = 1000000;
+  properties.memory_bus_bits = 1024;
+  cuda::RateGpu(properties, 132, &gpu);
+  EXPECT_TRUE(gpu.peak_flops.empty());
+  EXPECT_EQ(gpu.memory_bandwidth, 256e9);
+  EXPECT_EQ(gpu.rates, "data sheet");
+}
+
+// Parts of a GPU in a file: what the driver says, unless the file does. Halves of 132 multiprocessors in
+// groups of 8 are 64 each; 4 are in no group.
+TEST(CompleteGpus, TellsWhatPartsReallyHave) {
+  StubGuard stub;
+  Machine halves = ReadMachine(lanescope::test::SourceDir() + "/samples/machines/one-gpu-as-two-halves.json");
+  CompleteGpus(&halves);
+  for (const DeviceId d : halves.Gpus()) {
+    const DeviceSpec& part = halves.device(d);
+    EXPECT_EQ(part.multiprocessors, 64);
+    EXPECT_NEAR(part.peak_flops.at(DataType::kFloat), 66.9e12 * 64 / 132, 0.1e12);
+    EXPECT_NEAR(part.memory_bandwidth, 3352e9, 1e9) << "which they share";
+    EXPECT_EQ(part.model, "Stub GPU");
+    EXPECT_EQ(part.rates, "data sheet");
+  }
+  EXPECT_EQ(MachineToJson(ParseMachine(MachineToJson(halves))), MachineToJson(halves));
+  Machine shared = ReadMachine(lanescope::test::SourceDir() + "/samples/machines/one-gpu-as-two.json");
+  DeviceSpec& given = shared.devices[shared.FindDevice("GPU:1")];
+  given.peak_flops = {{DataType::kFloat, 1e12}};
+  given.model = "mine";
+  CompleteGpus(&shared);
+  EXPECT_EQ(shared.device(shared.FindDevice("GPU:0")).multiprocessors, 132);
+  EXPECT_EQ(given.peak_flops, (std::map<DataType, double>{{DataType::kFloat, 1e12}}));
+  EXPECT_EQ(given.model, "mine");
+  EXPECT_EQ(given.rates, "");
+  EXPECT_EQ(stub->live_objects(), 0);
+}
+
+// Without a GPU, or with another one than the file names, nothing is added.
+TEST(CompleteGpus, LeavesOtherMachinesAlone) {
+  StubGuard stub;
+  Machine machine = GpuMachine({0, 1});
+  machine.devices[machine.FindDevice("GPU:1")].physical = 7;
+  CompleteGpus(&machine);
+  EXPECT_EQ(machine.device(machine.FindDevice("GPU:1")).rates, "");
+  Machine here = VirtualMachine(2, 1);
+  const std::string before = MachineToJson(here);
+  CompleteGpus(&here);
+  EXPECT_EQ(MachineToJson(here), before);
 }
 
 // Of some of them, by their place: numbered anew, with the links between them; the others are left alone.
@@ -143,6 +243,20 @@ TEST(MeasureGpus, FillsTheMachine) {
     EXPECT_GT(machine.device(gpu).memory_bandwidth, 0);
   }
   EXPECT_NO_THROW(ParseMachine(MachineToJson(machine)));
+}
+
+// What was not measured stays the data sheet's, and the label says so.
+TEST(MeasureGpus, SaysWhatWasMeasured) {
+  StubGuard stub;
+  Machine machine = GpuMachine({0, 1});
+  CompleteGpus(&machine);
+  const double half = machine.device(machine.Gpus()[0]).peak_flops.at(DataType::kHalf);
+  MeasureGpus(&machine, 4, 1);
+  EXPECT_EQ(machine.device(machine.Gpus()[0]).rates, "measured: float32 and memory; data sheet: the rest");
+  EXPECT_EQ(machine.device(machine.Gpus()[0]).peak_flops.at(DataType::kHalf), half);
+  Machine bare = GpuMachine({0, 1});
+  MeasureGpus(&bare, 4, 1);
+  EXPECT_EQ(bare.device(bare.Gpus()[0]).rates, "measured");
 }
 
 TEST(MeasureGpus, StopsWhenCancelled) {

@@ -323,6 +323,57 @@ TEST(CudaTimes, EveryCommandOfEveryStep) {
     EXPECT_EQ(static_cast<int>(of_step.size()), CountWork(*step.schedule)) << "step " << number;
 }
 
+// What a step asks of the driver: calls, and nodes of recorded graphs that note a time.
+struct DriverWork {
+  int64_t calls = 0, event_nodes = 0;
+  friend bool operator==(const DriverWork&, const DriverWork&) = default;
+};
+
+DriverWork WorkOfAStep(SampleRun* run, const StubCuda& stub) {
+  const DriverWork before{stub.all_calls(), stub.event_nodes()};
+  run->Step();
+  return {stub.all_calls() - before.calls, stub.event_nodes() - before.event_nodes};
+}
+
+// Law: a recorded step whose commands are not timed asks of the driver what one asks that nobody records; a
+// timed one has two events more for each command, and those that read the clocks. Untimed ones reach no
+// recorder, and are numbered all the same.
+TEST(CudaTimes, UntimedStepsAskForNothingMore) {
+  for (const bool graphs : {true, false}) {
+    StubGuard stub;
+    SampleRun run("two_towers_matmul", "annotated", GpuMachine({0, 1}), {.graphs = graphs});
+    PreparedStep& step = run.session().Prepare(run.Request());
+    for (int i = 0; i < 3; ++i) run.Step();
+    const DriverWork alone = WorkOfAStep(&run, *stub);
+    EXPECT_GT(alone.calls, 0);
+    EXPECT_EQ(alone.event_nodes, 0);
+    EventLog log;
+    DriverWork timed;
+    {
+      Recorder recorder(&log);
+      run.session().Record(&recorder, &step, 0);
+      run.session().SetTiming(false);
+      for (int i = 0; i < 2; ++i) EXPECT_EQ(WorkOfAStep(&run, *stub), alone);
+      run.session().SetTiming(true);
+      run.Step();  // graphs with events are recorded
+      timed = WorkOfAStep(&run, *stub);
+      run.session().SetTiming(false);
+      EXPECT_EQ(WorkOfAStep(&run, *stub), alone);
+      run.session().Record(nullptr, nullptr, 0);
+    }
+    std::set<int> steps;
+    int pairs = 0;
+    for (const Event& event : log.events) {
+      steps.insert(event.step);
+      pairs += event.by_pair;
+    }
+    EXPECT_EQ(steps, (std::set<int>{2, 3}));
+    EXPECT_GT(pairs, 0);
+    EXPECT_EQ(timed.event_nodes > 0, graphs);
+    EXPECT_GE(timed.event_nodes + timed.calls - alone.calls, pairs) << "two each; there are two timed steps";
+  }
+}
+
 // With an observer the session times nothing on GPUs itself, and the observer learns every node of a graph.
 TEST(CudaTimes, AnObserverSeesCommandsAndNodes) {
   StubGuard stub;
@@ -335,9 +386,16 @@ TEST(CudaTimes, AnObserverSeesCommandsAndNodes) {
     Recorder recorder(&log);
     run.session().Record(&recorder, &step, 0);
     run.Step();
+    EXPECT_FALSE(observer.begun.empty());
     EXPECT_EQ(observer.begun.size(),
               std::set<CommandId>(observer.begun.begin(), observer.begun.end()).size());
+    observer.begun.clear();
+    run.session().SetTiming(false);
     run.Step();
+    EXPECT_TRUE(observer.begun.empty()) << "of a step that is not timed";
+    run.session().SetTiming(true);
+    run.Step();
+    EXPECT_FALSE(observer.begun.empty());
     run.session().Record(nullptr, nullptr, 0);
   }
   std::set<CommandId> of_nodes;

@@ -58,6 +58,18 @@ int StubCuda::Calls(const std::string& call) const {
   return found == calls_.end() ? 0 : found->second;
 }
 
+int64_t StubCuda::all_calls() const {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  int64_t all = 0;
+  for (const auto& [call, count] : calls_) all += call.ends_with("Query") ? 0 : count;
+  return all;
+}
+
+int64_t StubCuda::event_nodes() const {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return event_nodes_;
+}
+
 int64_t StubCuda::live_objects() const {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   return static_cast<int64_t>(device_.size() + host_.size() + pinned_.size() + streams_.size() +
@@ -75,8 +87,8 @@ int64_t StubCuda::device_bytes(int ordinal) const {
 cuda::GpuProperties StubCuda::Properties(int ordinal) {
   LANESCOPE_CHECK(ordinal >= 0 && ordinal < options_.gpus);
   const int multiprocessors = ordinal == 0 ? options_.first_multiprocessors : options_.multiprocessors;
-  return {"Stub GPU", options_.memory_bytes,          90, multiprocessors, 2, 1980000, 3201000,
-          6144,       fmt::format("stub {}", ordinal)};
+  return {"Stub GPU", options_.memory_bytes,          90, multiprocessors, 2, 1980000, 2619000,
+          5120,       fmt::format("stub {}", ordinal)};
 }
 
 void StubCuda::MakeCurrent(int ordinal) {
@@ -143,7 +155,9 @@ void StubCuda::UnpinHost(void* memory) noexcept {
   LANESCOPE_CHECK(pinned_.erase(memory) == 1);
 }
 
-int StubCuda::PartitionGroups(int) { return options_.partition_groups; }
+std::vector<int> StubCuda::PartitionGroups(int) {
+  return std::vector<int>(static_cast<size_t>(options_.partition_groups), 8);
+}
 
 std::vector<cuda::Partition> StubCuda::CreatePartitions(int, const std::vector<int>& groups) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);

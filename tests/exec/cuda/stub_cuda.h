@@ -22,7 +22,7 @@ struct StubOptions {
   int64_t memory_bytes = int64_t{2} << 30;
   int multiprocessors = 132;
   int first_multiprocessors = 132;  // of GPU 0
-  int partition_groups = 16;
+  int partition_groups = 16;        // of 8 multiprocessors each
   bool peers = true;
   uint64_t seed = 1;  // of the order in which streams take turns
 };
@@ -42,6 +42,10 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   // What runs on this GPU from now on fails, and all that follows.
   void BreakGpu(int ordinal);
   int Calls(const std::string& call) const;
+  // But for questions whether something has been reached: there are as many as a thread has time for.
+  int64_t all_calls() const;
+  // Nodes of launched graphs that record an event which notes its time.
+  int64_t event_nodes() const;
   int64_t live_objects() const;  // streams, events, graphs, partitions, pinned and device allocations
   int64_t device_bytes(int ordinal) const;
   // How many streams have been made, by priority.
@@ -60,7 +64,7 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   void FreeHost(void* memory) noexcept override;
   bool PinHost(void* memory, int64_t bytes) noexcept override;
   void UnpinHost(void* memory) noexcept override;
-  int PartitionGroups(int ordinal) override;
+  std::vector<int> PartitionGroups(int ordinal) override;
   std::vector<cuda::Partition> CreatePartitions(int ordinal, const std::vector<int>& groups) override;
   void DestroyPartition(cuda::PartitionHandle partition) noexcept override;
   StreamHandle CreateStream(cuda::PartitionHandle partition, int priority) override;
@@ -144,6 +148,7 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   std::set<Graph*> graphs_;
   std::vector<std::unique_ptr<Capture>> captures_;
   std::map<int, int> streams_by_priority_;
+  int64_t event_nodes_ = 0;
   int partitions_ = 0;
   int protected_depth_ = 0;
   int64_t clock_ns_ = 0;

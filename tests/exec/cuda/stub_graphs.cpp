@@ -67,6 +67,7 @@ void StubCuda::LaunchGraph(GraphHandle handle, StreamHandle stream) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   Count("cudaGraphLaunch");
   const auto* graph = reinterpret_cast<const Graph*>(handle);
+  event_nodes_ += graph->event_nodes;
   Enqueue(stream, [this, graph] { RunGraph(*graph); });
 }
 

@@ -35,6 +35,7 @@ struct StubCuda::Event {
 struct StubCuda::Graph {
   std::vector<std::deque<Work>> lanes;
   size_t nodes = 0;
+  int64_t event_nodes = 0;
   std::vector<std::unique_ptr<char>> handles;
 };
 

@@ -74,6 +74,7 @@ void StubCuda::RecordInGraph(EventHandle handle, StreamHandle stream_handle) {
   Count("cudaEventRecordWithFlags");
   Event* event = At(handle);
   LANESCOPE_CHECK(At(stream_handle)->capture != nullptr && event->timed);
+  ++At(stream_handle)->capture->graph->event_nodes;
   Add(At(stream_handle), {[this, event] { CompleteEvent(event); }});
 }
 

@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(Samples, GpuLosses,
 
 // Shares of the multiprocessors: the same losses.
 TEST_F(Gpu, GreenContexts) {
-  if (api().PartitionGroups(0) < 2) GTEST_SKIP() << "this GPU or driver has no green contexts";
+  if (api().PartitionGroups(0).size() < 2) GTEST_SKIP() << "this GPU or driver has no green contexts";
   Machine machine = LargeGpuMachine({0, 0});
   for (DeviceSpec& device : machine.devices) device.sm_share = device.is_gpu() ? 0.5 : 0;
   ExpectClose(Losses("deepconn_single", "alternating", machine, 3),

@@ -230,14 +230,17 @@ inline OpCase InDoubles(const OpCase& c) {
   return wide;
 }
 
+using Closeness = void (*)(const Tensor& actual, const std::vector<double>& expected, double tolerance,
+                           const std::string& what);
+
 inline void ExpectCloseResults(const OpResult& actual, const OpResult& expected, double tolerance,
-                               const std::string& what) {
+                               const std::string& what, Closeness expect_close = ExpectClose) {
   ASSERT_EQ(actual.size(), expected.size()) << what;
   for (size_t i = 0; i < actual.size(); ++i) {
     ASSERT_EQ(actual[i].shape(), expected[i].shape()) << what << " result " << i;
     const bool floating = actual[i].dtype() == DataType::kFloat || actual[i].dtype() == DataType::kDouble;
-    ExpectClose(actual[i], Values(expected[i]), floating ? tolerance : 0,
-                what + " result " + std::to_string(i));
+    (floating ? expect_close : ExpectClose)(actual[i], Values(expected[i]), floating ? tolerance : 0,
+                                            what + " result " + std::to_string(i));
   }
 }
 
@@ -251,15 +254,16 @@ inline bool HasFloat(const OpCase& c) {
 
 // The GPU's results against the host's and, for floats, against those for doubles; twice on the GPU gives the
 // same bytes. `in_doubles`: whether the host has the op for doubles.
-inline void CheckOp(const OpCase& c, double tolerance = 1e-5, bool in_doubles = true) {
+inline void CheckOp(const OpCase& c, double tolerance = 1e-5, bool in_doubles = true,
+                    Closeness expect_close = ExpectClose) {
   std::string what = c.node.op;
   for (const Tensor& input : c.inputs) what += " " + DataTypeName(input.dtype()) + input.shape().ToString();
   ASSERT_NE(KernelTable::Global().Find(c.node, "GPU"), nullptr) << what << " is not for GPUs";
   ASSERT_NE(OpRegistry::Global().Find(c.node.op), nullptr) << what << " has no definition";
   const OpResult actual = RunOnGpu(c);
-  ExpectCloseResults(actual, RunOnHost(c), tolerance, what);
+  ExpectCloseResults(actual, RunOnHost(c), tolerance, what, expect_close);
   if (HasFloat(c) && in_doubles)
-    ExpectCloseResults(actual, RunOnHost(InDoubles(c)), tolerance, what + " in doubles");
+    ExpectCloseResults(actual, RunOnHost(InDoubles(c)), tolerance, what + " in doubles", expect_close);
   const OpResult again = RunOnGpu(c);
   for (size_t i = 0; i < actual.size(); ++i)
     EXPECT_TRUE(SameBytes(actual[i], again[i])) << what << " changes";

@@ -1,0 +1,13 @@
+// What a GPU can do at most, by what its driver says of it: the figures of a data sheet.
+#pragma once
+
+#include "core/machine/machine.h"
+#include "exec/cuda/api.h"
+
+namespace lanescope::exec::cuda {
+
+// Peaks of so many multiprocessors of the GPU, and the bandwidth of its memory. Rates whose clock the driver
+// does not say, or whose units this program does not know, stay unknown.
+void RateGpu(const GpuProperties& properties, int multiprocessors, DeviceSpec* device);
+
+}  // namespace lanescope::exec::cuda
