@@ -6,6 +6,8 @@
 //   bench_accuracy FOLDER G.pbtxt... other graphs instead (docs/results/accuracy.md names those that are held
 //   out) bench_accuracy --seconds N ...   begins no experiment after so long; again, it goes on where it was
 //   bench_accuracy --print FOLDER    prints what is there
+//   bench_accuracy --trace FILE...   prints what traces of comparisons hold, as those of a GPU: each is
+//                                    predicted from its first measured run
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -167,7 +169,19 @@ std::vector<Experiment> ReadAll(const std::string& folder, const std::vector<std
   return experiments;
 }
 
+std::vector<Experiment> ReadTraces(const std::vector<std::string>& files) {
+  std::vector<Experiment> experiments;
+  for (const std::string& file : files)
+    experiments.push_back({std::filesystem::path(file).stem(), study::PredictRuns(file, {.ablate = true})});
+  return experiments;
+}
+
 int Main(std::vector<std::string> arguments) {
+  if (arguments.size() > 1 && arguments.front() == "--trace") {
+    arguments.erase(arguments.begin());
+    PrintScores(ReadTraces(arguments), stdout);
+    return 0;
+  }
   double most_seconds = std::numeric_limits<double>::infinity();
   if (arguments.size() > 1 && arguments.front() == "--seconds") {
     most_seconds = std::stod(arguments[1]);
@@ -176,7 +190,9 @@ int Main(std::vector<std::string> arguments) {
   const bool record = !(arguments.size() > 1 && arguments.front() == "--print");
   if (!record) arguments.erase(arguments.begin());
   if (arguments.empty() || arguments.front().starts_with("-")) {
-    fmt::print(stderr, "usage: bench_accuracy [--print | --seconds N] FOLDER [NAME... | GRAPH.pbtxt...]\n");
+    fmt::print(stderr,
+               "usage: bench_accuracy [--print | --seconds N] FOLDER [NAME... | GRAPH.pbtxt...]\n"
+               "       bench_accuracy --trace FILE...\n");
     return 2;
   }
   const std::string folder = arguments.front();

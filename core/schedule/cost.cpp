@@ -102,6 +102,16 @@ CostEstimate RooflineCost::Launch(const Machine& machine, DeviceId device_number
   return estimate;
 }
 
+CostEstimate RooflineCost::Launch(const DeviceSpec& device, const OpWork& work) const {
+  const double compute_ns = static_cast<double>(work.flops) * 1e9 / PeakFlops(device, {});
+  const double memory_ns = static_cast<double>(work.bytes) * 1e9 / BandwidthOr(device.memory_bandwidth);
+  const bool assumed =
+      compute_ns > memory_ns ? device.peak_flops.empty() : IsAssumed(device.memory_bandwidth, memory_ns);
+  const int64_t ns = RoundNs(std::max(compute_ns, memory_ns)) + device.launch_ns;
+  return {ns, RoundNs(kBlindSpread * static_cast<double>(ns)),
+          assumed ? CostBasis::kAssumed : CostBasis::kRates};
+}
+
 CostEstimate RooflineCost::Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const {
   CostEstimate estimate;
   const Route route = machine.RouteBetween(src, dst);

@@ -62,6 +62,8 @@ class RooflineCost : public CostModel {
   CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
   CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
+  // Of known work, at the rate of float.
+  CostEstimate Launch(const DeviceSpec& device, const OpWork& work) const;
 };
 
 }  // namespace lanescope

@@ -4,17 +4,22 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/base/statistics.h"
 #include "core/collective/joint_launch.h"
 #include "core/graph/signature.h"
 #include "core/graph/work_pieces.h"
 #include "core/time/ticks.h"
 #include "sims/effects/cores.h"
+#include "sims/engine/effect_constants.h"
+#include "sims/engine/interference.h"
 
 namespace lanescope::sims {
 namespace {
 
 constexpr int kMinFitPoints = 3;
 constexpr double kRangeSlack = 4;
+constexpr double kShortLaunches = 0.1;  // so many are the shortest: a little work, and marks that do none
+constexpr double kWithinGpuSpread = 0.3;
 
 std::string Key(const std::string& device, const std::string& what) { return device + '\n' + what; }
 
@@ -46,6 +51,7 @@ CostEstimate Blind(CostEstimate estimate) {
 CalibratedCost::CalibratedCost(CostTable table)
     : table_(std::move(table)), computers_(table_.effects.Get<Cores>().others) {
   std::map<std::string, std::vector<WorkPoint>> by_op, by_device;
+  std::map<std::string, std::vector<const LaunchCost*>> launches;
   for (size_t i = 0; i < table_.launches.size(); ++i) {
     const LaunchCost& cost = table_.launches[i];
     entries_[Key(cost.device, cost.signature)] = i;
@@ -53,10 +59,30 @@ CalibratedCost::CalibratedCost(CostTable table)
                           static_cast<double>(cost.ns)};
     by_op[Key(cost.device, cost.op)].push_back(point);
     by_device[cost.device].push_back(point);
+    launches[cost.device].push_back(&cost);
     sizes_.Add(cost);
   }
   for (const auto& [key, points] : by_op) op_fits_[key] = FitRoofline(points);
   for (const auto& [key, points] : by_device) device_fits_[key] = FitRoofline(points);
+  for (const auto& [device, of] : launches) {
+    if (const auto line = LineOf(of)) lines_[device] = *line;
+  }
+}
+
+// Of launches that fill a GPU, those that compute something: others may move nothing at all.
+std::optional<CalibratedCost::LaunchLine> CalibratedCost::LineOf(
+    const std::vector<const LaunchCost*>& launches) {
+  const int pieces = static_cast<int>(kEffectConstants.gpu_pieces);
+  std::vector<double> all, byte_ns;
+  for (const LaunchCost* launch : launches) {
+    if (launch->ns <= 0) continue;
+    all.push_back(static_cast<double>(launch->ns));
+    const bool streams = launch->work.flops > 0 && ClassOf(launch->work) == WorkClass::kMemory;
+    if (streams && WorkersFor(launch->work, pieces) == pieces)
+      byte_ns.push_back(all.back() / static_cast<double>(launch->work.bytes));
+  }
+  if (byte_ns.size() < kMinFitPoints) return std::nullopt;
+  return LaunchLine{Quantile(all, kShortLaunches), Median(std::move(byte_ns))};
 }
 
 std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& device) const {
@@ -160,10 +186,20 @@ CostEstimate CalibratedCost::Launch(const DeviceSpec& device, const SignedWork& 
   if (!work.op.empty()) {
     if (const auto fitted = Fitted(sources, work)) return *fitted;
   }
+  if (work.work.flops > 0 || work.work.bytes > 0) return Blind(RooflineCost().Launch(device, work.work));
   return {kUnknownNs, static_cast<int64_t>(kUnknownSpread * kUnknownNs), CostBasis::kNothing};
 }
 
 CostEstimate CalibratedCost::Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const {
+  const DeviceSpec &from = machine.device(src), &to = machine.device(dst);
+  if (from.kind == DeviceKind::kLogical && to.kind == DeviceKind::kLogical && from.physical == to.physical &&
+      from.parsed.task == to.parsed.task) {
+    if (const auto line = lines_.find(CostDevice(to)); line != lines_.end()) {
+      const double moved = 2 * static_cast<double>(bytes);  // read and written
+      const double ns = line->second.fixed_ns + line->second.byte_ns * moved;
+      return {RoundNs(ns), RoundNs(ns * kWithinGpuSpread), CostBasis::kFitted};
+    }
+  }
   const CostEstimate plain = RooflineCost().Copy(machine, src, dst, bytes);
   for (const CopyFit& fit : table_.copies) {
     if (fit.src != machine.device(src).kind || fit.dst != machine.device(dst).kind) continue;

@@ -34,14 +34,15 @@ namespace lanescope::sims {
 // kExtrapolated beyond it, as 6 is. A fit needs three entries; 4 to 6 do not apply to tensors of unknown
 // size. What 1, 2, 4, 5 and 6 say is of the first computer of the table; on another one it is divided by the
 // speed there (Computers). A copy costs its CopyFit over the machine file's time, calibrated when its size
-// lies within a factor of 4 of what was measured; without one, the machine file's time.
+// lies within a factor of 4 of what was measured; without one, the machine file's time. Between logical
+// devices of one GPU it is a launch that reads and writes (LaunchLine).
 class CalibratedCost : public CostModel {
  public:
   explicit CalibratedCost(CostTable table);
 
   CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
-  // The same by 1, 2, 4, 5 and 6 for a launch whose graph is not there; where none applies it costs
+  // The same by 1, 2 and 4 to 7 for a launch whose graph is not there; where its work is not known it costs
   // kUnknownNs.
   CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
   CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
@@ -67,12 +68,19 @@ class CalibratedCost : public CostModel {
                                       const OpWork& work) const;
   std::optional<CostEstimate> Fitted(const std::vector<Source>& sources, const SignedWork& work) const;
 
+  // What the shortest launches of a device take, and what each byte that large ones move adds.
+  struct LaunchLine {
+    double fixed_ns = 0, byte_ns = 0;
+  };
+  static std::optional<LaunchLine> LineOf(const std::vector<const LaunchCost*>& launches);
+
   CostTable table_;
   Computers computers_;
   std::unordered_map<std::string, size_t> entries_;  // device and signature
   OpSizes sizes_;
   std::map<std::string, RooflineFit> op_fits_;      // device and op
   std::map<std::string, RooflineFit> device_fits_;  // device
+  std::map<std::string, LaunchLine> lines_;         // device
 };
 
 }  // namespace lanescope::sims

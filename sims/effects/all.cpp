@@ -5,6 +5,7 @@
 #include "sims/effects/cores.h"
 #include "sims/effects/effect.h"
 #include "sims/effects/fetches.h"
+#include "sims/effects/front_end.h"
 #include "sims/effects/hand_off.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/link_sharing.h"
@@ -22,7 +23,7 @@ std::span<const EffectKind* const> AllEffects() {
   static constexpr std::array kAll = {
       &Cores::kKind,         &CopyCores::kKind, &CoreWait::kKind,   &SharedGpu::kKind,    &LinkSharing::kKind,
       &Dispatch::kKind,      &StreamGap::kKind, &Issue::kKind,      &StepOverhead::kKind, &HandOff::kKind,
-      &StreamHandOff::kKind, &WakeUp::kKind,    &Messengers::kKind, &Fetches::kKind,
+      &StreamHandOff::kKind, &WakeUp::kKind,    &Messengers::kKind, &Fetches::kKind,      &FrontEnd::kKind,
   };
   return kAll;
 }
@@ -31,6 +32,7 @@ EffectSet EffectSet::BetweenCommands() const {
   EffectSet between = *this;
   for (const EffectKind* kind : AllEffects()) {
     if (kind->in_durations) between.Remove(*kind);
+    if (kind->between != nullptr && effects_.contains(kind)) kind->between(&between);
   }
   return between;
 }

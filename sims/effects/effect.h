@@ -41,6 +41,8 @@ struct EffectKind {
   std::string_view source;  // where its numbers come from, in a clause
   // Whether measured durations of commands contain it.
   bool in_durations = false;
+  // Where they contain a part of it: puts the rest in its place.
+  void (*between)(EffectSet* effects) = nullptr;
   // Reads its keys; adds nothing where the file has none.
   void (*read)(CostFileReader* file, EffectSet* effects) = nullptr;
   // Writes its keys: zeros where the effect is not in the set.

@@ -11,7 +11,7 @@
 namespace lanescope::sims {
 namespace {
 
-constexpr double kMostByteNs = 1000;
+constexpr double kMostFeedByteNs = 1000;
 
 void ReadIssue(CostFileReader* file, EffectSet* effects) {
   // Recordings have the time that a stream's commands were once thought to be apart, which says nothing.
@@ -25,7 +25,7 @@ void ReadIssue(CostFileReader* file, EffectSet* effects) {
   issue.times.single_ns = Nanoseconds(&part, "single_ns");
   issue.times.segment_ns = Nanoseconds(&part, "segment_ns");
   issue.times.recorded_ns = Nanoseconds(&part, "recorded_ns");
-  issue.times.feed_byte_ns = NumberIn(&part, "feed_byte_ns", 0, kMostByteNs);
+  issue.times.feed_byte_ns = NumberIn(&part, "feed_byte_ns", 0, kMostFeedByteNs);
   effects->Put(issue);
 }
 

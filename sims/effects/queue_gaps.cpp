@@ -1,6 +1,10 @@
 #include "sims/effects/queue_gaps.h"
 
+#include <cmath>
+
+#include "core/base/statistics.h"
 #include "sims/effects/cost_file.h"
+#include "sims/engine/effect_constants.h"
 #include "sims/engine/interference.h"
 #include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
@@ -16,6 +20,11 @@ constexpr auto kVirtual = static_cast<size_t>(DeviceKind::kVirtual);
 constexpr bool HasStreams(DeviceKind kind) {
   return kind == DeviceKind::kCuda || kind == DeviceKind::kLogical;
 }
+
+// Of a run in whose steps several logical devices share a GPU's front end (FrontEnd): where it was with the
+// stream all the time.
+constexpr double kInTime = 0.1;
+constexpr double kGapsInCrowds = 1 + static_cast<double>(kEffectConstants.looks_between.value) / 100;
 
 template <typename Gaps>
 constexpr bool IsOf(DeviceKind kind) {
@@ -50,10 +59,10 @@ void WriteGaps(const EffectSet& effects, CostFileWriter* file) {
 
 // Of commands that were ready before the previous command of their queue ended: start less that end, the
 // mean, since sums of gaps are what makes a step. Of streams the median, of commands that were issued in
-// time: the others waited for the thread that issues them (Issue).
+// time: the others waited for the thread that issues them (Issue), or for a front end that looked elsewhere.
 template <typename Gaps>
 void FitGaps(const StepStarts& starts, EffectSet* effects) {
-  std::vector<double> samples[kNumDeviceKinds][kNumQueueClasses];
+  std::vector<double> samples[kNumDeviceKinds][kNumQueueClasses], crowded[kNumDeviceKinds];
   for (const StepStarts::Step& step : starts.steps()) {
     for (const CommandStart& start : step.starts) {
       if (!start.previous.exists() || step.Ready(start) > step.End(start.previous)) continue;
@@ -61,16 +70,23 @@ void FitGaps(const StepStarts& starts, EffectSet* effects) {
       const QueueClass of = starts.ClassOf(queue);
       if (of == QueueClass::kStream && !starts.IsRecordedWith(start.command, start.previous)) continue;
       if (of == QueueClass::kMessage) continue;  // several are under way at once
-      samples[static_cast<size_t>(starts.KindOf(queue))][static_cast<size_t>(of)].push_back(
-          static_cast<double>(step.Begin(start.command) - step.End(start.previous)));
+      const auto kind = static_cast<size_t>(starts.KindOf(queue));
+      (start.crowded ? crowded[kind] : samples[kind][static_cast<size_t>(of)])
+          .push_back(static_cast<double>(step.Begin(start.command) - step.End(start.previous)));
     }
   }
   Gaps gaps;
   for (const DeviceKind kind : kDeviceKinds) {
     if (!IsOf<Gaps>(kind)) continue;
     for (size_t of = 0; of < kNumQueueClasses; ++of) {
-      const std::vector<double>& found = samples[static_cast<size_t>(kind)][of];
-      gaps.ns[static_cast<size_t>(kind)][of] = of == kStreams ? MedianOf(found) : MeanOf(found);
+      std::vector<double>& found = samples[static_cast<size_t>(kind)][of];
+      if (of == kStreams && found.empty()) {
+        for (const double ns : crowded[static_cast<size_t>(kind)]) found.push_back(ns / kGapsInCrowds);
+      }
+      const bool is_crowded = of == kStreams && !crowded[static_cast<size_t>(kind)].empty();
+      gaps.ns[static_cast<size_t>(kind)][of] = is_crowded       ? std::llround(Quantile(found, kInTime))
+                                               : of == kStreams ? MedianOf(found)
+                                                                : MeanOf(found);
     }
   }
   effects->Put(gaps);

@@ -1,9 +1,11 @@
 #include "sims/effects/shared_gpu.h"
 
+#include <algorithm>
 #include <array>
 
 #include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
+#include "sims/engine/effect_constants.h"
 #include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
@@ -45,7 +47,14 @@ constinit const EffectKind SharedGpu::kKind = {.name = "shared GPU",
 
 void SharedGpu::AddTo(SimulationModel* model) const {
   if (!model->interference) model->interference.emplace();
-  model->interference->gpu.slowdown = slowdown;
+  InterferenceMatrix& gpu = model->interference->gpu;
+  gpu.slowdown = slowdown;
+  // Two that use the same without a pause have half of it each. What a neighbour's queue held up longer is
+  // not of the pair: copies wait for those before them.
+  for (auto& row : gpu.slowdown) {
+    for (double& of_pair : row) of_pair = std::min(of_pair, 2.0);
+  }
+  gpu.pieces = static_cast<int>(kEffectConstants.gpu_pieces);
 }
 
 void SharedGpu::HandOn(EffectSet* effects) const { effects->Put(*this); }

@@ -27,9 +27,9 @@ class DomainLoads {
     state->load_class = copy                     ? WorkClass::kCopy
                         : costs_.classes.empty() ? WorkClass::kMemory
                                                  : costs_.classes[command];
-    state->cores = copy                   ? plan_.domains[static_cast<size_t>(server.domain)].copy_cores
-                   : costs_.cores.empty() ? server.cores
-                                          : costs_.cores[command];
+    const InterferenceMatrix& matrix = plan_.domains[static_cast<size_t>(server.domain)];
+    const bool moves = copy || (matrix.pieces > 0 && state->load_class == WorkClass::kCopy);
+    state->cores = moves ? matrix.copy_cores : costs_.cores.empty() ? server.cores : costs_.cores[command];
     Add(server.domain, *state, +1);
   }
   // A messenger begins to work, on one core.
@@ -102,7 +102,9 @@ class DomainLoads {
 
  private:
   void Add(int domain, const ServerState& state, int sign) {
-    loads_[static_cast<size_t>(domain)].active[static_cast<size_t>(state.load_class)] += sign;
+    DomainLoad& load = loads_[static_cast<size_t>(domain)];
+    load.active[static_cast<size_t>(state.load_class)] += sign;
+    load.asked[static_cast<size_t>(state.load_class)] += sign * state.cores;
     AddCores(domain, sign * state.cores, state.load_class == WorkClass::kCopy || state.is_messenger);
   }
   void AddCores(int domain, double cores, bool restless) {

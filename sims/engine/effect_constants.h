@@ -39,6 +39,16 @@ struct EffectConstants {
   Constant flops_per_byte{"shared GPU", "flops_per_byte", "operations a byte", 4,
                           "counted: element-wise ops on float32 do at most 3 for 8 bytes, a product of n x n "
                           "matrices does n / 6"};
+  Constant gpu_pieces{"shared GPU", "gpu_pieces", "pieces", 132,
+                      "an H100's multiprocessors, each with a piece of work as large as a core's"};
+  Constant looks_between{"front end", "looks_between", "% of a gap", 90,
+                         "measured on an H100: gaps of GPT in halves and of CIFAR-10's towers"};
+  Constant looks_handing_over{"front end", "looks_handing_over", "% of a gap", 150,
+                              "measured on an H100: streams of CIFAR-10 and DeepCoNN that alternate"};
+  Constant looks_beside_waiting{"front end", "looks_beside_waiting", "% of a gap", 140,
+                                "measured on an H100: kernels of GPT in halves while the other half waits"};
+  Constant looks_beside_running{"front end", "looks_beside_running", "% of a gap", 280,
+                                "measured on an H100: small kernels of GPT in halves beside copies"};
   Constant single_issue_ns{"issue", "single_issue_ns", "ns", 3'700,
                            "measured on an H100: empty kernels launched one after the other"};
   Constant segment_issue_ns{
@@ -53,9 +63,11 @@ inline constexpr EffectConstants kEffectConstants;
 
 constexpr auto AllEffectConstants() {
   const EffectConstants& c = kEffectConstants;
-  const std::array all = {&c.awake_ns,         &c.awake_handoffs, &c.endless_slice_ns, &c.piece_elements,
-                          &c.piece_flops,      &c.kept_part,      &c.flops_per_byte,   &c.single_issue_ns,
-                          &c.segment_issue_ns, &c.feed_byte_ps,   &c.large_feed_bytes};
+  const std::array all = {
+      &c.awake_ns,        &c.awake_handoffs,     &c.endless_slice_ns,     &c.piece_elements,
+      &c.piece_flops,     &c.kept_part,          &c.flops_per_byte,       &c.gpu_pieces,
+      &c.looks_between,   &c.looks_handing_over, &c.looks_beside_waiting, &c.looks_beside_running,
+      &c.single_issue_ns, &c.segment_issue_ns,   &c.feed_byte_ps,         &c.large_feed_bytes};
   static_assert(sizeof(EffectConstants) == all.size() * sizeof(Constant), "a constant is not listed");
   return all;
 }

@@ -1,7 +1,9 @@
 #include "sims/engine/interference.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "core/graph/work_pieces.h"
 #include "sims/engine/effect_constants.h"
 
 namespace lanescope::sims {
@@ -23,7 +25,33 @@ WorkClass ClassOf(const OpWork& work) {
              : WorkClass::kMemory;
 }
 
+int PiecesOf(const OpWork& work, const DeviceSpec& device) {
+  const auto all = static_cast<int>(kEffectConstants.gpu_pieces);
+  const bool part = device.sm_share > 0 && ClassOf(work) == WorkClass::kCompute;
+  return WorkersFor(work, part ? static_cast<int>(std::lround(device.sm_share * all)) : all);
+}
+
 DomainSlowdown::DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load) {
+  matrix.pieces > 0 ? OfGpu(matrix, load) : OfHost(matrix, load);
+}
+
+void DomainSlowdown::OfGpu(const InterferenceMatrix& matrix, const DomainLoad& load) {
+  const double asked = std::max(load.cores, 1.0);
+  const double crowd = std::max(0.0, asked / matrix.pieces - 1);
+  for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
+    const bool copy = static_cast<WorkClass>(victim) == WorkClass::kCopy;
+    const auto excess = [&](size_t beside) { return matrix.slowdown[victim][beside] - 1; };
+    double of_launches = 0;
+    for (const WorkClass beside : {WorkClass::kCompute, WorkClass::kMemory})
+      of_launches += load.asked[static_cast<size_t>(beside)] / asked * excess(static_cast<size_t>(beside));
+    constexpr auto kCopy = static_cast<size_t>(WorkClass::kCopy);
+    const int copies = load.active[kCopy] - (copy ? 1 : 0);  // the victim itself counts in the load
+    slowdown_[victim] =
+        1 + (copy ? std::min(1.0, crowd + 1) : crowd) * of_launches + std::max(0, copies) * excess(kCopy);
+  }
+}
+
+void DomainSlowdown::OfHost(const InterferenceMatrix& matrix, const DomainLoad& load) {
   const double asked = matrix.cores > 0 ? load.cores / matrix.cores : 0;
   const double met = matrix.cores > 0 ? load.restless / matrix.cores : 0;
   messenger_ = matrix.cores > 0 ? std::max(1.0, 1 + (load.cores - 1) / matrix.cores) : 1;

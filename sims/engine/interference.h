@@ -18,6 +18,7 @@ struct InterferenceMatrix {
   int cores = 0;                                               // host cores; 0: no limit
   double copy_cores = 0;  // cores that one copy keeps busy (a paced copy sleeps most of its time)
   int64_t slice_ns = 0;   // that a thread may keep its core while others wait; 0: nobody waits
+  int pieces = 0;         // of a GPU: as many pieces of work fill it; 0: commands do not share one
 };
 
 // Devices share silicon when both are on one computer, and the host or virtual, or logical parts of one
@@ -38,15 +39,27 @@ int InterferenceDomain(const DeviceSpec& device);
 // kCompute from four floating-point operations a byte on, else kMemory.
 WorkClass ClassOf(const OpWork& work);
 
+// The pieces of work that a launch on a GPU of hardware asks for, of those that fill it. A part of its
+// multiprocessors takes no more than its share of them, but the memory has one bandwidth for all parts.
+int PiecesOf(const OpWork& work, const DeviceSpec& device);
+
 // What is running in one domain.
 struct DomainLoad {
-  std::array<int, kNumWorkClasses> active{};  // commands of the class
-  double cores = 0;                           // that all ask for
-  double restless = 0;                        // of these, copies and messengers
+  std::array<int, kNumWorkClasses> active{};    // commands of the class
+  double cores = 0;                             // that all ask for; of a GPU: pieces of work
+  double restless = 0;                          // of these, copies and messengers
+  std::array<double, kNumWorkClasses> asked{};  // `cores`, by class
 };
 
-// How active commands of each class are slowed under one load. One of class v beside n_b others of class b
-// takes
+// How active commands of each class are slowed under one load.
+//
+// On a GPU launches keep multiprocessors busy, and slow each other down as far as together they ask for more
+// than there are. With u, the pieces of work of all of them by those that fill the GPU, and a_b, the part of
+// them that class b has, one of class v takes
+//   1 + max(0, u - 1) * sum over b of a_b * (slowdown[v][b] - 1) + n_copy * (slowdown[v][copy] - 1)
+// times as long; a copy, by copies and by all that keeps the GPU busy, in the same way.
+//
+// On a host one beside n_b others of class b takes
 //   (1 + sum over b of n_b * (slowdown[v][b] - 1)) * s
 // times as long. s is the lack of cores. More cores asked for than there are slow everyone in proportion, as
 // a fair scheduler does: s = max(1, asked / cores). A launch also shares its core with the restless while
@@ -62,6 +75,9 @@ class DomainSlowdown {
   double OfMessenger() const { return messenger_; }
 
  private:
+  void OfGpu(const InterferenceMatrix& matrix, const DomainLoad& load);
+  void OfHost(const InterferenceMatrix& matrix, const DomainLoad& load);
+
   std::array<double, kNumWorkClasses> slowdown_{};
   double messenger_ = 1;
 };

@@ -56,14 +56,17 @@ class Issuer {
     }
   }
 
-  IdVector<CommandId, int64_t> Run() {
+  void Run() {
     issue_ns_.assign(num_commands_, 0);
+    for (size_t c = 0; c < num_commands_; ++c) issued_.EndRow();
     AddDrivers();
     for (const CommandId unit : UnitsInOrder()) Issue(unit);
     WaitForHost();
     MakeRowsOfEdges();
-    return std::move(issue_ns_);
   }
+
+  IdVector<CommandId, int64_t>& issue_ns() { return issue_ns_; }
+  Rows<IssuedSchedule::Issued, CommandId>& issued() { return issued_; }
 
  private:
   bool IsStreamCommand(CommandId command) const { return groups_[schedule_.commands[command].queue] >= 0; }
@@ -139,11 +142,17 @@ class Issuer {
     issue_of_[unit] = number;
 
     IdVector<QueueId, CommandId> first(schedule_.queues.size()), last(schedule_.queues.size());
+    IdVector<QueueId, int> counts(schedule_.queues.size(), 0);
     for (const CommandId c : commands) {
       const QueueId queue = schedule_.commands[c].queue;
       if (!first[queue].exists()) first[queue] = c;
       last[queue] = c;
+      ++counts[queue];
     }
+    for (const QueueId q : groups_.ids()) {
+      if (counts[q] > 0) issued_.Append({q, counts[q]});
+    }
+    issued_.EndRow();
     for (const QueueId q : groups_.ids()) {
       if (!first[q].exists()) continue;
       edges_.emplace_back(number, first[q]);
@@ -227,6 +236,7 @@ class Issuer {
   std::vector<CommandId> settled_;
   Edges edges_;
   IdVector<CommandId, int64_t> issue_ns_;
+  Rows<IssuedSchedule::Issued, CommandId> issued_;
 };
 
 }  // namespace
@@ -234,7 +244,10 @@ class Issuer {
 IssuedSchedule::IssuedSchedule(const Schedule& original, const Machine& machine,
                                const StreamIssueTimes& times)
     : schedule_(original) {
-  issue_ns_ = Issuer(&schedule_, machine, times).Run();
+  Issuer issuer(&schedule_, machine, times);
+  issuer.Run();
+  issue_ns_ = std::move(issuer.issue_ns());
+  issued_ = std::move(issuer.issued());
 }
 
 IdVector<CommandId, int> SegmentsOf(const Schedule& schedule) {

@@ -24,10 +24,17 @@ class IssuedSchedule {
   const Schedule& schedule() const { return schedule_; }
   // Of the launches that issue, behind the commands of the original; in ns.
   const IdVector<CommandId, int64_t>& issue_ns() const { return issue_ns_; }
+  // Of these launches, on which streams so many of the original's commands are issued by each.
+  struct Issued {
+    QueueId queue;
+    int commands = 0;
+  };
+  const Rows<Issued, CommandId>& issued() const { return issued_; }
 
  private:
   Schedule schedule_;
   IdVector<CommandId, int64_t> issue_ns_;  // 0 for the original's
+  Rows<Issued, CommandId> issued_;
 };
 
 // Which units there are of a schedule that has `issue`, where segments are recorded: by command, the number

@@ -10,6 +10,7 @@
 #include "core/time/ticks.h"
 #include "core/time/timer_tree.h"
 #include "sims/engine/domain_loads.h"
+#include "sims/engine/front_end.h"
 #include "sims/engine/handoff_heap.h"
 #include "sims/engine/messengers.h"
 #include "sims/engine/server_state.h"
@@ -36,6 +37,7 @@ class SimulationLoop {
         sharing_(kShared ? plan.links.capacities() : std::vector<double>{},
                  static_cast<int>(plan.servers.size()), plan.links.max_hops()),
         domains_(plan, costs),
+        front_ends_(plan),
         is_touched_(plan.servers_of.size(), 0),
         messengers_(plan) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
@@ -169,6 +171,7 @@ class SimulationLoop {
     Ticks start = now_;
     if (!IsSync(command)) {
       start = std::max(start, at.free_at);
+      if (plan_.gpus > 0) start = std::max(start, TakeTurns(number, command));
     }
     times_[command].start_ns = NsOf(start);
     at.running = command.number();
@@ -177,6 +180,20 @@ class SimulationLoop {
     if (!messengers_.Move(command)) return Begin(number, command, start);
     at.phase = Phase::kPosting;
     start > now_ ? timers_.Set(number, start) : Send(number);
+  }
+
+  // At a GPU's front end, where other streams have work: the command takes longer, and begins then at the
+  // soonest.
+  Ticks TakeTurns(int number, CommandId command) {
+    const ServerState& at = state(number);
+    const QueueId queue = server(number).queue;
+    const auto gap = static_cast<double>(server(number).gap);
+    Ticks& duration = task(command).duration;
+    // A command that another stream hands over to begins when the front end is with its stream.
+    const bool goes_on = at.free_at >= now_;
+    if (duration > 0 && goes_on) duration += static_cast<Ticks>(gap * front_ends_.Within(queue));
+    front_ends_.Begin(queue);
+    return at.free_at > 0 ? at.free_at + static_cast<Ticks>(gap * front_ends_.Between(queue)) : at.free_at;
   }
 
   void Send(int message) {
@@ -300,6 +317,11 @@ class SimulationLoop {
     return true;
   }
 
+  void EndTurns(QueueId queue, CommandId command) {
+    front_ends_.Issue(command);
+    front_ends_.End(queue, !IsSync(command));
+  }
+
   void Awake(int number) {
     ServerState& at = state(number);
     at.phase = Phase::kFixed;
@@ -316,7 +338,10 @@ class SimulationLoop {
     busy_[queue] += end_ns - NsOf(at.started);
     at.running = ServerState::kIdle;
     ready_[queue].Done(command);
-    if (!IsSync(command)) at.free_at = now_ + server(number).gap;
+    // A launch of a stream that makes no kernel does not take the stream's time.
+    const bool silent = server(number).kind == QueueClass::kStream && task(command).duration == 0;
+    if (!IsSync(command) && !silent) at.free_at = now_ + server(number).gap;
+    if (plan_.gpus > 0) EndTurns(queue, command);
     ++finished_;
     Touch(queue);
     Task& t = task(command);
@@ -342,6 +367,10 @@ class SimulationLoop {
       at += plan_.signal;
     } else if (t.queue != queue) {
       at += Handoff(queue, t.queue);
+      if (plan_.gpus > 0 && KindOf(t.queue) == QueueClass::kStream) {
+        const Server& from = server(plan_.servers_of[queue].first);
+        at += static_cast<Ticks>(static_cast<double>(from.gap) * front_ends_.HandingOver(queue));
+      }
     }
     Ticks& ready_at = ready_at_[command];
     ready_at = std::max(ready_at, at);
@@ -409,6 +438,7 @@ class SimulationLoop {
   HandoffHeap handoffs_;
   FairShare sharing_;
   DomainLoads domains_;
+  FrontEnds front_ends_;
   IdVector<QueueId, char> is_touched_;
   Messengers messengers_;
 };

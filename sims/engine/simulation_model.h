@@ -8,11 +8,21 @@
 
 namespace lanescope::sims {
 
+// How often a GPU's front end looks at other streams while compute streams of several logical devices have
+// work, each time for as long as the stream's gap: between two commands, from one to that of another stream
+// which waits for it, and in the course of one, beside streams that all wait for something and beside one
+// that runs.
+struct FrontEndLooks {
+  double between = 0, handing_over = 0;
+  double beside_waiting = 0, beside_running = 0;
+};
+
 // Effects add to it (sims/effects/effect.h); what none of them added takes no time.
 struct SimulationModel {
   Delays delays = {};
   // Of streams, whose commands are issued ahead of time. None: that takes nothing and orders nothing.
   std::optional<StreamIssueTimes> issue = {};
+  FrontEndLooks front_end = {};  // with `issue` alone
   // Of devices that share cores or one GPU. None: commands do not slow each other down.
   std::optional<Interference> interference = {};
   bool share_links = false;  // concurrent copies share links; false: each takes its time alone

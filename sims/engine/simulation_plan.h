@@ -9,7 +9,9 @@
 #include "core/time/ticks.h"
 #include "sims/engine/delays.h"
 #include "sims/engine/interference.h"
+#include "sims/engine/issued_schedule.h"
 #include "sims/engine/ready_ahead.h"
+#include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
 
@@ -70,6 +72,12 @@ struct SimulationPlan {
   // Interference; empty without.
   std::vector<InterferenceMatrix> domains;
   std::vector<std::vector<int>> domain_servers;
+  // Streams of logical devices that take turns at a GPU's front end; empty where that takes nothing.
+  IdVector<QueueId, int> gpu_of;     // -1: no such stream
+  IdVector<QueueId, char> computes;  // whether it takes launches
+  int gpus = 0;
+  const Rows<IssuedSchedule::Issued, CommandId>* issued = nullptr;
+  FrontEndLooks front_end;
 };
 
 // What is kept from run to run only to save allocation.

@@ -7,6 +7,7 @@
 
 #include "core/base/huge_pages.h"
 #include "core/machine/tasks.h"
+#include "core/schedule/stream_issue.h"
 #include "core/schedule/task_share.h"
 #include "core/time/queue_servers.h"
 #include "sims/engine/frozen_order.h"
@@ -107,6 +108,24 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const Delays&
   }
   plan->step_start = TicksOf(delays.step_start_ns);
   plan->step_finish = TicksOf(delays.step_finish_ns);
+}
+
+// The streams of logical devices of one GPU, where more than one device has any.
+void PlanFrontEnd(const Schedule& schedule, const Machine& machine, const FrontEndLooks& looks,
+                  const IssuedSchedule& issued, size_t drivers, SimulationPlan* plan) {
+  if (looks.between == 0) return;
+  std::map<int, int> numbers;
+  for (const QueueId q : schedule.queues.ids()) {
+    const DeviceSpec& device = machine.device(schedule.queues[q].device);
+    const bool shares = q.index() < drivers && device.kind == DeviceKind::kLogical && device.physical >= 0 &&
+                        IsStream(schedule.queues[q], machine);
+    plan->gpu_of.Add(shares ? numbers.emplace(device.physical, static_cast<int>(numbers.size())).first->second
+                            : -1);
+    plan->computes.Add(schedule.queues[q].kind == QueueKind::kCompute);
+  }
+  plan->gpus = static_cast<int>(numbers.size());
+  plan->issued = &issued.issued();
+  plan->front_end = looks;
 }
 
 // Which successors are told by a message without content.
@@ -225,6 +244,9 @@ Simulator::Simulator(const Schedule& original, const Machine& machine, const Sim
     plan->tasks[CommandId(c)].duration = TicksOf(prepared_->issued->issue_ns()[CommandId(c)]);
   PlanOrders(schedule, plan);
   PlanServers(schedule, machine, model.delays, prepared_->num_queues, plan);
+  if (prepared_->issued) {
+    PlanFrontEnd(schedule, machine, model.front_end, *prepared_->issued, prepared_->num_queues, plan);
+  }
   PlanSignals(schedule, machine, model.delays, plan);
   PlanMessengers(schedule, machine, model.delays, plan);
   if (model.share_links) PlanCopies(schedule, machine, plan);

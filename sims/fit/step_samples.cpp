@@ -5,6 +5,7 @@
 
 #include "sims/effects/cores.h"
 #include "sims/effects/fetches.h"
+#include "sims/effects/front_end.h"
 #include "sims/steps/measured_steps.h"
 #include "sims/steps/step_starts.h"
 
@@ -15,26 +16,44 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
   CalibrationInput input;
   input.common_spread = EstimateCommonSpread(steps);
   steps = TypicalSteps(std::move(steps));
-  std::unordered_map<int, const MeasuredStep*> typical;
-  for (const MeasuredStep& step : steps) typical.emplace(step.step, &step);
+  const StepStarts starts(schedule, machine, steps);
+  input.effects = FitEffects(starts);
+  struct Typical {
+    const MeasuredStep* step;
+    IdVector<CommandId, int64_t> looked;
+  };
+  std::unordered_map<int, Typical> typical;
+  for (size_t s = 0; s < steps.size(); ++s)
+    typical.emplace(steps[s].step, Typical{&steps[s], LookedNs(starts, s, input.effects)});
   const auto fetched = FetchedBytes(schedule, machine);
+  const auto add = [&](CommandId c, int64_t ns, int step) {
+    if (work[c].signature.empty()) return;
+    const DeviceId device = schedule.queues[schedule.commands[c].queue].device;
+    input.ops.push_back({work[c].signature, work[c].op, CostDevice(machine.device(device)), work[c].work, ns,
+                         step, fetched[c], device});
+  };
   for (const Event& event : events) {
-    const auto step = typical.find(event.step);
-    if (event.kind != EventKind::kCommand || step == typical.end()) continue;
+    const auto found = typical.find(event.step);
+    if (event.kind != EventKind::kCommand || found == typical.end()) continue;
+    const auto& [step, looked] = found->second;
     const CommandId c = event.command;
     const Command& command = schedule.commands[c];
-    const int64_t ns = step->second->command_end_ns[c] - step->second->command_start_ns[c];
+    const int64_t ns = step->command_end_ns[c] - step->command_start_ns[c] - looked[c];
     if (command.kind == CommandKind::kLaunch) {
-      if (work[c].signature.empty()) continue;
-      const DeviceId device = schedule.queues[command.queue].device;
-      input.ops.push_back({work[c].signature, work[c].op, CostDevice(machine.device(device)), work[c].work,
-                           ns, event.step, fetched[c], device});
+      add(c, ns, event.step);
     } else if (command.kind == CommandKind::kCopy) {
       input.copies.push_back(
           {schedule.CopySource(command), schedule.CopyDestination(command), event.bytes, ns, event.step});
     }
   }
-  input.effects = FitEffects(StepStarts(schedule, machine, steps));
+  // Launches of streams that make no kernel, which have no event.
+  for (const MeasuredStep& step : steps) {
+    for (const CommandId c : schedule.commands.ids()) {
+      const bool silent = schedule.commands[c].kind == CommandKind::kLaunch && starts.IsStreamCommand(c) &&
+                          step.command_start_ns[c] == step.command_end_ns[c];
+      if (silent && !RunsNothing(schedule, c)) add(c, 0, step.step);
+    }
+  }
   return input;
 }
 

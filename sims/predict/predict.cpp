@@ -166,7 +166,8 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
       const LaunchEstimate found = launch(c, number);
       estimate = found.cost;
       command_class = ClassOf(found.work);
-      cores = command.workers;
+      const DeviceSpec& device = machine.device(number);
+      cores = device.is_hardware() ? PiecesOf(found.work, device) : command.workers;
       kind = fmt::format("{} {}", found.op, number.number());
     } else if (command.kind == CommandKind::kCopy) {
       const DeviceId src = schedule.CopySource(command), dst = schedule.CopyDestination(command);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kUnset = INT64_MIN;
 
-// Of an in-order queue what comes before a command is a dependency, too.
+// Of an in-order queue what comes before a command is a dependency, too. A profiler's record of a kernel may
+// begin while the one before it on its stream ends: that time counts once.
 void FillSyncs(const Schedule& schedule, const Rows<CommandId, CommandId>& predecessors, MeasuredStep* step) {
   IdVector<QueueId, int64_t> queue_end(schedule.queues.size(), step->start_ns);
   for (const CommandId c : schedule.commands.ids()) {
@@ -23,6 +24,9 @@ void FillSyncs(const Schedule& schedule, const Rows<CommandId, CommandId>& prede
       for (const CommandId p : predecessors[c]) end = std::max(end, step->command_end_ns[p]);
       if (schedule.queues[queue].in_order && !schedule.issue.empty()) end = std::max(end, queue_end[queue]);
       step->command_start_ns[c] = step->command_end_ns[c] = end;
+    } else if (schedule.queues[queue].in_order && !schedule.issue.empty()) {
+      int64_t& start = step->command_start_ns[c];
+      start = std::min(std::max(start, queue_end[queue]), step->command_end_ns[c]);
     }
     queue_end[queue] = std::max(queue_end[queue], step->command_end_ns[c]);
   }
@@ -47,10 +51,28 @@ void BeginAfterStreams(const Schedule& schedule, const IdVector<CommandId, int>&
   }
 }
 
-bool IsComplete(const Schedule& schedule, const MeasuredStep& step) {
+// Launches of streams that no step has an event of: what a profiler sees of a GPU are kernels and copies, and
+// such a launch makes none. None where that would be most of them, for then events are missing.
+IdVector<CommandId, char> FindSilent(const Schedule& schedule, const std::map<int, MeasuredStep>& steps) {
+  IdVector<CommandId, char> silent(schedule.commands.size(), 0);
+  if (schedule.issue.empty()) return silent;
+  size_t launches = 0, without = 0;
+  for (const CommandId c : schedule.commands.ids()) {
+    const Command& command = schedule.commands[c];
+    if (command.kind != CommandKind::kLaunch || !schedule.queues[command.queue].in_order) continue;
+    ++launches;
+    silent[c] = std::ranges::all_of(
+        steps, [&](const auto& numbered) { return numbered.second.command_end_ns[c] == kUnset; });
+    without += static_cast<size_t>(silent[c]);
+  }
+  if (2 * without >= launches) silent.assign(schedule.commands.size(), 0);
+  return silent;
+}
+
+bool IsComplete(const Schedule& schedule, const IdVector<CommandId, char>& silent, const MeasuredStep& step) {
   if (step.start_ns == kUnset) return false;
   for (const CommandId c : schedule.commands.ids()) {
-    const bool has_event = schedule.commands[c].is_work() && !RunsNothing(schedule, c);
+    const bool has_event = schedule.commands[c].is_work() && !RunsNothing(schedule, c) && silent[c] == 0;
     if (has_event && step.command_end_ns[c] == kUnset) return false;
   }
   return true;
@@ -94,14 +116,17 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
             "an event names command {} of a schedule of {}; the trace is of another run",
             event.command.number(), total);
     }
-    step.command_start_ns[event.command] = event.start_ns;
-    step.command_end_ns[event.command] = event.end_ns;
+    // A profiler has an event for every kernel of a launch.
+    int64_t &start = step.command_start_ns[event.command], &end = step.command_end_ns[event.command];
+    start = start == kUnset ? event.start_ns : std::min(start, event.start_ns);
+    end = std::max(end, event.end_ns);
   }
   const auto predecessors = PredecessorsOf(schedule);
   const auto segments = schedule.issue.empty() ? IdVector<CommandId, int>() : SegmentsOf(schedule);
+  const IdVector<CommandId, char> silent = FindSilent(schedule, steps);
   std::vector<MeasuredStep> complete;
   for (auto& [number, step] : steps) {
-    if (!IsComplete(schedule, step)) continue;
+    if (!IsComplete(schedule, silent, step)) continue;
     FillSyncs(schedule, predecessors, &step);
     BeginAfterStreams(schedule, segments, predecessors, &step);
     complete.push_back(std::move(step));

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "core/base/statistics.h"
@@ -60,7 +62,8 @@ std::vector<CommandStart> StepStarts::StartsOf(const MeasuredStep& step,
   IdVector<QueueId, std::vector<CommandId>> ran(schedule_.queues.size());
   for (const CommandId c : schedule_.commands.ids()) {
     const Command& command = schedule_.commands[c];
-    if (command.is_work() && !RunsNothing(schedule_, c)) ran[command.queue].push_back(c);
+    const bool silent = !segments_.empty() && IsStreamCommand(c) && begin(c) == end(c);
+    if (command.is_work() && !RunsNothing(schedule_, c) && !silent) ran[command.queue].push_back(c);
   }
   std::vector<CommandStart> starts;
   for (std::vector<CommandId>& commands : ran) {
@@ -85,7 +88,55 @@ std::vector<CommandStart> StepStarts::StartsOf(const MeasuredStep& step,
       starts.push_back(start);
     }
   }
+  FindCrowds(step, &starts);
   return starts;
+}
+
+// A stream has work from when a segment that it takes part in begins, or a command that is issued by itself,
+// until its last command of that ends.
+void StepStarts::FindCrowds(const MeasuredStep& step, std::vector<CommandStart>* starts) const {
+  if (segments_.empty()) return;
+  struct Work {
+    QueueId queue;
+    int64_t begin = INT64_MAX, end = INT64_MIN;
+  };
+  std::map<int, int64_t> segment_begin;
+  std::map<std::pair<QueueId, int>, Work> works;  // by segment, or by command behind the segments
+  const auto number = [&](CommandId c) {
+    return segments_[c] >= 0 ? segments_[c] : static_cast<int>(segments_.size()) + c.number();
+  };
+  const auto gpu = [&](QueueId queue) {
+    const DeviceSpec& device = machine_.device(schedule_.queues[queue].device);
+    return device.kind == DeviceKind::kLogical ? device.physical : -1;
+  };
+  for (const CommandStart& start : *starts) {
+    const CommandId c = start.command;
+    if (!IsStreamCommand(c)) continue;
+    const QueueId queue = schedule_.commands[c].queue;
+    int64_t& first = segment_begin.try_emplace(number(c), INT64_MAX).first->second;
+    first = std::min(first, step.command_start_ns[c]);
+    if (schedule_.queues[queue].kind != QueueKind::kCompute || gpu(queue) < 0) continue;
+    Work& work = works[{queue, number(c)}];
+    work.queue = queue;
+    work.end = std::max(work.end, step.command_end_ns[c]);
+  }
+  for (auto& [key, work] : works) work.begin = segment_begin.at(key.second);
+  for (CommandStart& start : *starts) {
+    const CommandId c = start.command;
+    if (!IsStreamCommand(c)) continue;
+    const QueueId queue = schedule_.commands[c].queue;
+    const int64_t at = step.command_start_ns[c];
+    std::set<QueueId> with_work;
+    for (const auto& [key, work] : works) {
+      if (gpu(work.queue) == gpu(queue) && work.begin <= at && at < work.end) with_work.insert(work.queue);
+    }
+    start.crowded = with_work.size() > 1;
+    start.beside_running = std::ranges::any_of(*starts, [&](const CommandStart& other) {
+      const QueueId beside = schedule_.commands[other.command].queue;
+      return beside != queue && IsStreamCommand(other.command) && gpu(beside) == gpu(queue) &&
+             step.command_start_ns[other.command] <= at && at < step.command_end_ns[other.command];
+    });
+  }
 }
 
 int64_t MeanOf(const std::vector<double>& samples) {

@@ -18,6 +18,10 @@ struct CommandStart {
   CommandId command;
   CommandId previous;  // of its queue: the one that had ended last when it began; none: it was the first
   CommandId released;  // the dependency that ended last; none: it has none
+  // Of a stream: compute streams of several logical devices of its GPU had work when it began, and whether
+  // one of them was running a command.
+  bool crowded = false;
+  bool beside_running = false;
 };
 
 // Of the steps of one schedule. Refers to all that it is made of; immutable.
@@ -57,6 +61,7 @@ class StepStarts {
  private:
   std::vector<CommandStart> StartsOf(const MeasuredStep& step,
                                      const Rows<CommandId, CommandId>& predecessors) const;
+  void FindCrowds(const MeasuredStep& step, std::vector<CommandStart>* starts) const;
 
   const Schedule& schedule_;
   const Machine& machine_;

@@ -265,7 +265,7 @@ TEST(CalibratedCostOfThreads, DevicesOfThreadsRunTheSameKernels) {
   host.workers = 2;
   EXPECT_EQ(costs.Launch(host, large).ns, 700);
   host.kind = DeviceKind::kCuda;
-  EXPECT_EQ(costs.Launch(host, large).basis, CostBasis::kNothing);
+  EXPECT_EQ(costs.Launch(host, large).basis, CostBasis::kAssumed) << "rates that nobody gave";
 }
 
 // A GPU that was measured and one of its model that is only described, in either direction; another model is

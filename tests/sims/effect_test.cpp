@@ -14,6 +14,7 @@
 #include "core/schedule/stream_issue.h"
 #include "sims/cost/cost_model.h"
 #include "sims/effects/fetches.h"
+#include "sims/effects/front_end.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/stream_handoff.h"
 #include "sims/engine/effect_constants.h"
@@ -27,6 +28,7 @@ namespace {
 
 constexpr auto kVirtual = static_cast<size_t>(DeviceKind::kVirtual);
 constexpr auto kCuda = static_cast<size_t>(DeviceKind::kCuda);
+constexpr auto kLogical = static_cast<size_t>(DeviceKind::kLogical);
 
 // Two GPUs, links of a byte a ns. Constants that a case does not set are zero.
 struct World {
@@ -57,6 +59,9 @@ struct World {
       schedule.issue.assign(schedule.commands.size(), StreamIssue::kSingle);
     CommandEstimates estimates;
     estimates.costs.ns = maker.ns();
+    if (std::ranges::any_of(machine.devices,
+                            [](const DeviceSpec& d) { return d.kind == DeviceKind::kLogical; }))
+      estimates.costs.cores.assign(maker.ns().size(), static_cast<int>(kEffectConstants.gpu_pieces));
     estimates.basis.assign(maker.ns().size(), CostBasis::kMeasured);
     return Predict(schedule, machine, estimates, settings).step_ns;
   }
@@ -173,6 +178,20 @@ const std::map<std::string, Case>& Cases() {
           w->Put<StreamHandOff>([](StreamHandOff* handoff) { handoff->between_ns = 100; });
         },
         2100, 2000}},
+      // The second launch of the one stream begins when the other waits for it: after 1.9 gaps, for 1.4 more.
+      {"front end",
+       {DeviceKind::kLogical,
+        [](World* w) {
+          const QueueId queue = w->maker.Queue(w->gpu(0), QueueKind::kCompute, true);
+          w->maker.Launch(queue, 1000);
+          w->maker.Launch(w->maker.Queue(w->gpu(1), QueueKind::kCompute, true), 1000,
+                          {w->maker.Launch(queue, 1000)});
+          w->Put<StreamGap>([](StreamGap* gaps) { gaps->ns[kLogical] = {0, 0, 0, 100}; });
+          w->Put<Issue>([](Issue* issue) { issue->times.single_ns = 10; });
+          w->Put<FrontEnd>([](FrontEnd*) {});
+        },
+        3340, 3110}},
+      // Each fills the GPU.
       {"shared GPU",
        {DeviceKind::kLogical,
         [](World* w) {
@@ -214,6 +233,8 @@ TEST(Effects, LeaveEachOtherAlone) {
     for (const EffectKind* effect : AllEffects()) {
       // Without cores nobody waits for one, and copies take none; without hand-offs no driver sleeps.
       const bool needed = effect->name == "cores" || (name == "core wait" && effect->name == "hand-off");
+      const bool of_streams = effect->name == "gap" || effect->name == "issue";
+      if (name == "front end" && of_streams) continue;
       if (effect->name == name || ((name == "copies' cores" || name == "core wait") && needed)) continue;
       world.settings.effects.Remove(*effect);
     }

@@ -25,6 +25,16 @@ TEST(Slowdown, CommandsSufferTheMatrix) {
   EXPECT_DOUBLE_EQ(Slowdown(matrix, {{0, 1, 0}, 1}, WorkClass::kMemory), 1);
 }
 
+// Law: launches that together fit a GPU do not slow each other down; of those that ask for u times its pieces
+// each takes 1 + (u - 1) * (factor - 1), and a copy counts by itself.
+TEST(Slowdown, AGpuIsSharedByPieces) {
+  const InterferenceMatrix matrix = {.slowdown = kSlowdown, .pieces = 100};
+  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{0, 2, 0}, 90, 0, {0, 90, 0}}, WorkClass::kMemory), 1);
+  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{0, 2, 0}, 150, 0, {0, 150, 0}}, WorkClass::kMemory), 1.5);
+  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{0, 2, 0}, 200, 0, {0, 200, 0}}, WorkClass::kMemory), 2);
+  EXPECT_DOUBLE_EQ(Slowdown(matrix, {{0, 1, 1}, 100, 0, {0, 100, 0}}, WorkClass::kMemory), 1.5);
+}
+
 // Law: what is asked for beyond the cores slows all in proportion; a copy meets a launch on one core of two
 // although both would fit.
 TEST(Slowdown, CoresAreShared) {

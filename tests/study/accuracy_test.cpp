@@ -48,10 +48,10 @@ INSTANTIATE_TEST_SUITE_P(RecordedTraces, AccuracyTest,
                                          // Of two processes at 1 Gbit/s, of four at 1 GB/s.
                                          Bound{"two_tasks", 0.03, 0.042}, Bound{"four_tasks", 0.03, 0.052},
                                          // Of one H100 as two logical devices.
-                                         Bound{"h100_deepconn", 0.11, 0.29},
-                                         Bound{"h100_deepconn_host8", 0.107, 0.175},
-                                         Bound{"h100_cifar10", 0.14, 0.305}, Bound{"h100_gpt", 0.13, 0.13, 1},
-                                         Bound{"h100_gpt_singles", 0.11, 0.11, 1}),
+                                         Bound{"h100_deepconn", 0.09, 0.23},
+                                         Bound{"h100_deepconn_host8", 0.047, 0.076},
+                                         Bound{"h100_cifar10", 0.147, 0.34}, Bound{"h100_gpt", 0.01, 0.01, 1},
+                                         Bound{"h100_gpt_singles", 0.025, 0.025, 1}),
                          [](const auto& of) { return std::string(of.param.trace); });
 
 }  // namespace
