@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/runs/run_diff.h"
+#include "tests/traces/replay_trace.h"
 #include "tests/traces/sample_run.h"
 #include "tests/traces/shared_traces.h"
 #include "traces/import/import.h"
@@ -16,77 +17,10 @@
 namespace lanescope::traces {
 namespace {
 
-// Times in microseconds. Rank r is process r + 1 with one thread and sees GPU r.
-class MadeTrace {
- public:
-  MadeTrace() {
-    run_.texts = {"gemm", "ncclDevKernel_AllReduce", "cudaLaunchKernel", "cudaDeviceSynchronize",
-                  "cudaMemcpyAsync"};
-  }
-  int Call(int64_t start, int64_t end, int name = 2, int rank = 0) {
-    TraceApiCall call;
-    call.start_ns = 1000 * start;
-    call.end_ns = 1000 * end;
-    call.global_tid = ProcessOf(rank) + 1;
-    call.name = name;
-    call.correlation = static_cast<int64_t>(run_.api_calls.size());
-    run_.api_calls.push_back(call);
-    return static_cast<int>(run_.api_calls.size()) - 1;
-  }
-  void Kernel(int call, int64_t start, int64_t end, int name = 0, int rank = 0, int stream = 7) {
-    TraceLaunch launch;
-    Fill(call, start, end, rank, stream, &launch);
-    launch.name = name;
-    run_.launches.push_back(launch);
-  }
-  void Copy(int call, int64_t start, int64_t end, int64_t kind, int stream = 7) {
-    TraceCopy copy;
-    Fill(call, start, end, 0, stream, &copy);
-    copy.kind = static_cast<int>(kind);
-    copy.copy_class = kind == 1 ? CopyClass::kHostToDevice : CopyClass::kDeviceToHost;
-    run_.copies.push_back(copy);
-  }
-  // Rounded to microseconds: {measured, replayed, predicted}.
-  std::vector<int64_t> Simulate(const std::vector<std::string>& changes,
-                                const std::vector<TraceSynchronization>& synchronizations = {}) const {
-    const WhatIf what_if = FindWhatIf(BuildReplayGraph(run_, synchronizations), changes);
-    EXPECT_EQ(what_if.replayed.step_ns(), static_cast<int64_t>(what_if.replayed_ns()));
-    EXPECT_EQ(what_if.predicted.step_ns(), static_cast<int64_t>(what_if.predicted_ns()));
-    const auto rounded = [](double ns) { return static_cast<int64_t>(ns / 1000 + 0.5); };
-    return {rounded(what_if.measured_ns()), rounded(what_if.replayed_ns()), rounded(what_if.predicted_ns())};
-  }
-  Code CodeOf(const std::string& change, const std::string& text) const {
-    try {
-      FindWhatIf(BuildReplayGraph(run_, {}), {change});
-    } catch (const Error& error) {
-      EXPECT_THAT(error.message(), testing::HasSubstr(text));
-      return error.code();
-    }
-    return Code::kUnknown;
-  }
-  TraceRun& run() { return run_; }
-
- private:
-  static int64_t ProcessOf(int rank) { return int64_t{rank + 1} << 48; }
-  template <typename Activity>
-  void Fill(int call, int64_t start, int64_t end, int rank, int stream, Activity* activity) {
-    activity->device = rank;
-    activity->stream = stream;
-    activity->global_pid = ProcessOf(rank);
-    activity->start_ns = 1000 * start;
-    activity->end_ns = 1000 * end;
-    activity->api = call;
-  }
-
-  TraceRun run_;
-};
-
-using Times = std::vector<int64_t>;
-
 // A and B one after the other, 12 after the call and 2 between them; the host waits until 6 after B, works
 // for 80, and launches C. From A to the end of C: 400.
-MadeTrace TwoAndOne() {
-  MadeTrace trace;
+ReplayTrace TwoAndOne() {
+  ReplayTrace trace;
   trace.Kernel(trace.Call(0, 10), 12, 112);
   trace.Kernel(trace.Call(10, 20), 114, 214);
   trace.Call(20, 220, 3);
@@ -110,7 +44,7 @@ TEST(ReplayTest, AFasterHost) { EXPECT_EQ(TwoAndOne().Simulate({"host.speed=2"})
 // Calls of 10 hold up kernels of 1, which begin 2 after their calls have returned: 12 to 33. Without what the
 // calls take, kernels begin 2 after the calls and 1 apart: 2 to 3, 4 to 5, 6 to 7.
 TEST(ReplayTest, LaunchesWithoutOverhead) {
-  MadeTrace trace;
+  ReplayTrace trace;
   for (int64_t at : {0, 10, 20}) trace.Kernel(trace.Call(at, at + 10), at + 12, at + 13);
   EXPECT_EQ(trace.Simulate({"launch.overhead=0us"}), (Times{21, 21, 5}));
   EXPECT_EQ(trace.Simulate({"launch.overhead=10us"}), (Times{21, 21, 21}));
@@ -119,7 +53,7 @@ TEST(ReplayTest, LaunchesWithoutOverhead) {
 // A copy of 100 between kernels of 100 on one stream, all launched at once, gaps of 2: 304. Without the copy
 // the second kernel follows the first; with the copy beside it, too, and the copy ends at 214.
 TEST(ReplayTest, CopiesRemovedOrOverlapped) {
-  MadeTrace trace;
+  ReplayTrace trace;
   trace.Kernel(trace.Call(0, 10), 12, 112);
   trace.Copy(trace.Call(10, 20, 4), 114, 214, 1);
   trace.Kernel(trace.Call(20, 30), 216, 316);
@@ -131,11 +65,11 @@ TEST(ReplayTest, CopiesRemovedOrOverlapped) {
 // A step begins with what still runs in it: without the copy of 100 the kernel follows its launch, which
 // takes the host 10, by 2, and all that is left of the step are its 50.
 TEST(ReplayTest, AStepDoesNotBeginWithWhatWasRemoved) {
-  MadeTrace trace;
+  ReplayTrace trace;
   trace.Copy(trace.Call(0, 10, 4), 12, 112, 1);
   trace.Kernel(trace.Call(10, 20), 114, 164);
   EXPECT_EQ(trace.Simulate({"copy:*=removed"}), (Times{152, 152, 50}));
-  MadeTrace copies;
+  ReplayTrace copies;
   copies.Copy(copies.Call(0, 10, 4), 12, 112, 1);
   EXPECT_EQ(copies.Simulate({"copy:*=removed"}), (Times{100, 100, 0}));
 }
@@ -143,7 +77,7 @@ TEST(ReplayTest, AStepDoesNotBeginWithWhatWasRemoved) {
 // The call of the copy returns 5 after the copy has ended, since the host wants what it copies: the next
 // kernel is launched 5 after, at 222. Overlapped, the host goes on as after any call.
 TEST(ReplayTest, ACallThatWaitsForItsCopy) {
-  MadeTrace trace;
+  ReplayTrace trace;
   trace.Kernel(trace.Call(0, 10), 12, 112);
   trace.Copy(trace.Call(10, 217, 4), 114, 212, 2);
   trace.Kernel(trace.Call(222, 232), 234, 334);
@@ -156,7 +90,7 @@ TEST(ReplayTest, ACallThatWaitsForItsCopy) {
 
 // Stream 8 waits for an event after the kernel of stream 7, and begins 1 after it.
 TEST(ReplayTest, StreamsWaitForEvents) {
-  MadeTrace trace;
+  ReplayTrace trace;
   trace.Kernel(trace.Call(0, 10), 12, 112);
   const int record = trace.Call(10, 12), wait = trace.Call(12, 14);
   trace.Kernel(trace.Call(14, 24), 113, 213, 0, 0, 8);
@@ -175,8 +109,8 @@ TEST(ReplayTest, StreamsWaitForEvents) {
 }
 
 // Rank 0 is at the collective at 114, rank 1 at 264; both end at 364, after a transfer of 100.
-MadeTrace TwoRanks() {
-  MadeTrace trace;
+ReplayTrace TwoRanks() {
+  ReplayTrace trace;
   for (int rank : {0, 1}) {
     const int64_t end = rank == 0 ? 112 : 262;
     trace.Kernel(trace.Call(0, 10, 2, rank), 12, end, 0, rank);
@@ -204,7 +138,7 @@ TEST(ReplayTest, WithoutTheStraggler) {
 // Beside them ranks 2 and 3 with a collective of their own, at which they are at 164 and 314 and which ends
 // at 414: rank 3 takes 164 as well, so that it begins at about 172.
 TEST(ReplayTest, WithoutTheStragglerOfEachGroup) {
-  MadeTrace trace = TwoRanks();
+  ReplayTrace trace = TwoRanks();
   trace.run().texts.push_back("ncclDevKernel_ReduceScatter");
   for (int rank : {2, 3}) {
     const int64_t end = rank == 2 ? 162 : 312;
@@ -222,7 +156,7 @@ TEST(ReplayTest, MoreRanksMakeAllReducesLonger) {
   EXPECT_EQ(TwoRanks().Simulate({"ranks=2"}), (Times{352, 352, 352}));
   EXPECT_EQ(TwoRanks().CodeOf("ranks=1", "can be added"), Code::kFailedPrecondition);
   EXPECT_EQ(TwoRanks().CodeOf("ranks=0", "number of ranks"), Code::kInvalidArgument);
-  MadeTrace other = TwoRanks();
+  ReplayTrace other = TwoRanks();
   other.run().texts[1] = "ncclDevKernel_Something";
   EXPECT_EQ(other.CodeOf("ranks=4", "nobody says how its time grows"), Code::kFailedPrecondition);
 }
@@ -247,12 +181,12 @@ TEST(ReplayTest, ThePathNamesWhatHeldTheStepUp) {
 }
 
 TEST(ReplayTest, WhatTheTraceDoesNotSayIsRefused) {
-  MadeTrace alone;  // of one rank
+  ReplayTrace alone;  // of one rank
   alone.Kernel(alone.Call(0, 10), 12, 112, 1);
   EXPECT_EQ(alone.CodeOf("link.speed=2", "the other ranks' parts"), Code::kFailedPrecondition);
   EXPECT_EQ(alone.CodeOf("straggler=removed", "the other ranks' parts"), Code::kFailedPrecondition);
   EXPECT_EQ(alone.CodeOf("link.bandwidth=10GB/s", "what its links can carry"), Code::kFailedPrecondition);
-  MadeTrace without_calls;
+  ReplayTrace without_calls;
   without_calls.Kernel(-1, 12, 112);
   EXPECT_EQ(without_calls.CodeOf("launch.overhead=0us", "no API calls"), Code::kFailedPrecondition);
   EXPECT_EQ(without_calls.CodeOf("host.speed=2", "no API calls"), Code::kFailedPrecondition);
@@ -270,7 +204,7 @@ TEST(ReplayTest, WhatTheTraceDoesNotSayIsRefused) {
 // Every knob's neutral value changes nothing and its change is understood; what a trace does not say is
 // refused by the knob as by the change.
 TEST(ReplayTest, KnobsAreChangesThatTheTraceTakes) {
-  for (MadeTrace trace : {TwoAndOne(), TwoRanks()}) {
+  for (ReplayTrace trace : {TwoAndOne(), TwoRanks()}) {
     const ReplayGraph graph = BuildReplayGraph(trace.run(), {});
     const std::vector<WhatIfKnob> knobs = FindWhatIfKnobs(graph);
     for (const WhatIfKnob& knob : knobs) {
@@ -295,7 +229,7 @@ TEST(ReplayTest, KnobsAreChangesThatTheTraceTakes) {
 }
 
 TEST(ReplayTest, KnobsSayWhatTheTraceDoesNot) {
-  MadeTrace alone;
+  ReplayTrace alone;
   alone.Kernel(alone.Call(0, 10), 12, 112, 1);
   std::map<std::string, std::string> refused;
   for (const WhatIfKnob& knob : FindWhatIfKnobs(BuildReplayGraph(alone.run(), {})))

@@ -35,6 +35,8 @@ class Changer {
     const std::string_view left = change_.substr(0, equals);
     if (left == "straggler" && value_ == "removed") return RemoveStraggler();
     if (left == "ranks") return ChangeRanks();
+    if (left == "graph" && value_ == "captured") return Capture();
+    if (left == "graph" && value_ == "none") return Launch();
     if (left == "launch.overhead") return SetLaunchOverhead();
     if (left.starts_with("copy:") && (value_ == "removed" || value_ == "overlapped")) {
       glob_ = left.substr(5);
@@ -194,6 +196,16 @@ class Changer {
     return static_cast<int64_t>(graph_.collectives.size());
   }
 
+  int64_t Capture() {
+    Need(WhyNoHostTimes(graph_));
+    return CaptureSteps(&graph_);
+  }
+  int64_t Launch() {
+    const int64_t graphs = LaunchNodes(&graph_);
+    if (graphs == 0) Throw(Code::kNotFound, "--set '{}': the trace launches no graphs", Printable(change_));
+    return graphs;
+  }
+
   int64_t RemoveStraggler() {
     Need(WhyNoRankWaits(graph_));
     RemoveStragglers(&graph_);
@@ -213,7 +225,8 @@ int64_t ApplyChange(std::string_view change, ReplayGraph* graph) { return Change
 
 std::string WhatIfForms() {
   return "kernel:GLOB.speed=, GPU:N.speed=, link.speed=, host.speed=, launch.overhead=, "
-         "copy:GLOB=removed or overlapped, straggler=removed, ranks=";
+         "copy:GLOB=removed or overlapped, straggler=removed, ranks=, "
+         "graph=captured or none";
 }
 
 }  // namespace lanescope::traces

@@ -22,6 +22,21 @@ void RemoveStragglers(ReplayGraph* graph);
 void RemoveCopies(const std::vector<char>& copies, ReplayGraph* graph);
 void OverlapCopies(const std::vector<char>& copies, ReplayGraph* graph);
 
+// What a process launches in a step and between two of its waits as one graph: the host launches it and waits
+// for it, and what else the threads that launched did in the step goes; operations keep their order on their
+// streams and what they waited for. A step lasts from its launch. Returns the number of graphs.
+int64_t CaptureSteps(ReplayGraph* graph);
+// Whether the call launches a graph.
+bool LaunchesGraph(const ReplayGraph& graph, const ReplayTask& call);
+// Graphs as launches one by one, by a thread that does nothing else. Returns the number of graphs.
+int64_t LaunchNodes(ReplayGraph* graph);
+
+// Holds by task, to those there are. `graph` may have tasks without any yet, at the end.
+void AddHolds(const std::vector<std::vector<ReplayHold>>& more, ReplayGraph* graph);
+// Brings the tasks into an order in which each waits for those before it alone. Throws FailedPrecondition
+// where there is none.
+void OrderTasks(ReplayGraph* graph);
+
 // The job on `ranks` GPUs, all of which have as much work as those of the trace (data parallel): collectives
 // move messages of the same size, and so take longer by what BusFactor says of both numbers. For graphs of
 // which WhyNotRanks says nothing.

@@ -1,6 +1,8 @@
 #include "traces/replay/device_operations.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "core/runs/run_view.h"
 #include "traces/read/activity_names.h"
@@ -39,6 +41,7 @@ DeviceOperations::DeviceOperations(const TraceRun& run)
     if (on_gpu(memset)) Add(memset, ReplayTask::Kind::kMemset, AddName(std::string(kMemsetName)), false, -1);
   }
   OrderStreams();
+  OrderNodes();
 }
 
 int DeviceOperations::AddName(const std::string& name) {
@@ -83,6 +86,35 @@ void DeviceOperations::OrderStreams() {
   }
   for (DeviceStream& stream : streams_) {
     std::ranges::stable_sort(stream.launched, {}, [this](int operation) { return LaunchTime(operation); });
+  }
+}
+
+// A graph says not of which nodes a node waits. On its stream it follows the one before, also where it begins
+// a little before that ends (programmatic dependent launches do); beside one that it runs with for longer it
+// is on another branch, and follows what had ended last before it.
+void DeviceOperations::OrderNodes() {
+  struct Launch {
+    std::priority_queue<std::pair<int64_t, int>, std::vector<std::pair<int64_t, int>>, std::greater<>>
+        running;
+    int last = -1;  // to end
+  };
+  std::map<int, Launch> launches;  // by call
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    DeviceOperation& node = operations_[i];
+    if (node.call < 0 || !IsGraphLaunch(run_.Text(run_.api_calls[static_cast<size_t>(node.call)].name)))
+      continue;
+    node.in_graph = true;
+    Launch& launch = launches[node.call];
+    for (; !launch.running.empty() && launch.running.top().first <= node.start_ns; launch.running.pop())
+      launch.last = launch.running.top().second;
+    node.after_node = launch.last;
+    if (node.before >= 0) {
+      const DeviceOperation& before = operations_[static_cast<size_t>(node.before)];
+      const int64_t together = before.end_ns - node.start_ns;
+      const int64_t shorter = std::min(before.end_ns - before.start_ns, node.end_ns - node.start_ns);
+      if (before.call == node.call && together >= 0 && 2 * together <= shorter) node.after_node = node.before;
+    }
+    launch.running.emplace(node.end_ns, static_cast<int>(i));
   }
 }
 

@@ -24,7 +24,9 @@ struct DeviceOperation {
   int step = -1;
   int launch = -1;  // index into the run's launches
   bool crosses = false;
-  int before = -1;  // of those that began before on its stream the one that ended last
+  int before = -1;        // of those that began before on its stream the one that ended last
+  bool in_graph = false;  // its call launched it with others, as one graph
+  int after_node = -1;    // of a node of a graph: the node of the same launch that it follows; -1: none
 };
 
 struct DeviceStream {
@@ -63,6 +65,7 @@ class DeviceOperations {
   template <typename Activity>
   void Add(const Activity& activity, ReplayTask::Kind kind, int name, bool crosses, int launch);
   void OrderStreams();
+  void OrderNodes();
   int64_t LaunchTime(int operation) const;
   // The last of the stream that was launched before `time`; -1: none.
   int LastBefore(int stream, int64_t time) const;

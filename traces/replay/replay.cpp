@@ -156,6 +156,10 @@ std::vector<TraceStep> StepsOf(const ReplayGraph& graph, const Replayed& replaye
   TraceStep whole{0, INT64_MAX, INT64_MIN};
   for (size_t i = 0; i < graph.tasks.size(); ++i) {
     const ReplayTask& task = graph.tasks[i];
+    if (task.opens_step) {
+      if (graph.has_steps) windows.Add(task.step, replayed.start_ns[i], replayed.start_ns[i]);
+      whole.start_ns = std::min(whole.start_ns, replayed.start_ns[i]);
+    }
     if (!task.on_device() || task.gone) continue;
     if (graph.has_steps) windows.Add(task.step, replayed.start_ns[i], replayed.end_ns[i]);
     whole.start_ns = std::min(whole.start_ns, replayed.start_ns[i]);

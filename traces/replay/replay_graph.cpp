@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "traces/read/synchronizations.h"
@@ -20,7 +21,8 @@ using Kind = ReplayTask::Kind;
 
 constexpr int64_t kUsualNs = 10'000;   // gaps up to here are the device's own
 constexpr int64_t kLaunchNs = 20'000;  // so long before its turn an operation waits for the one before alone
-constexpr int64_t kDigitNs = 2'000;    // times of some traces are whole microseconds
+constexpr int64_t kLongestLaunchNs = 1'000'000;  // from a call to the start on an idle stream
+constexpr int64_t kDigitNs = 2'000;              // times of some traces are whole microseconds
 
 class GraphBuilder {
  public:
@@ -114,13 +116,7 @@ class GraphBuilder {
   void FindUsual() {
     for (const DeviceOperation& operation : operations_.all()) {
       const int launcher = LauncherOf(operation);
-      if (launcher < 0) continue;
-      const int64_t launched = Task(launcher).start_ns;
-      const int64_t free = operation.before < 0 ? INT64_MIN : Operation(operation.before).end_ns;
-      if (free <= launched && operation.start_ns >= launched)
-        latency_.Add(Task(launcher).name, operation.start_ns - launched);
-      const int64_t gap = operation.start_ns - free;
-      if (free > launched + kLaunchNs && gap > -kUsualNs && gap <= kUsualNs) gap_.Add(GapKey(operation), gap);
+      if (launcher >= 0) AddSamples(operation, Task(launcher));
     }
     latency_.Settle(LowerQuartile, 5'000);
     gap_.Settle(MiddleMean, 1'000);
@@ -134,11 +130,49 @@ class GraphBuilder {
       if (waits_[i].until_ns <= call.start_ns) continue;
       ++graph_.facts.synchronizations;
       back_.Add(call.name, std::max<int64_t>(0, call.end_ns - waits_[i].until_ns));
+      samples_.backs.push_back(std::max<int64_t>(0, call.end_ns - waits_[i].until_ns));
     }
     back_.Settle(MiddleOf, 5'000);
+    const int device = operations_.StreamOf(operations_.all().front()).device;
+    const auto gpu = std::ranges::find(run_.devices, device, &TraceDevice::id);
+    graph_.launch = samples_.Settle(gpu == run_.devices.end() ? std::string_view() : gpu->model);
   }
-  std::pair<Kind, Kind> GapKey(const DeviceOperation& operation) const {
-    return {Operation(operation.before).kind, operation.kind};
+
+  void AddSamples(const DeviceOperation& operation, const ReplayTask& call) {
+    if (operation.after_node >= 0) return AddNodeSample(operation, Operation(operation.after_node));
+    const int64_t passed = operation.start_ns - call.start_ns;
+    const int64_t free = operation.before < 0 ? INT64_MIN : Operation(operation.before).end_ns;
+    const bool usual = !operation.in_graph;
+    if (passed >= 0) latency_.Bound(call.name, passed);
+    // What a stream did before the trace began it may still have been at.
+    const bool idle = operation.before < 0 ? passed <= kLongestLaunchNs : free <= call.start_ns;
+    if (passed >= 0 && idle) {
+      latency_.Add(call.name, passed);
+      if (usual) samples_.latencies.push_back(passed);
+    }
+    if (usual && call.ns == call.end_ns - call.start_ns) samples_.calls.push_back(call.ns);
+    const int64_t gap = operation.before < 0 ? INT64_MAX : operation.start_ns - free;
+    if (free <= call.start_ns + kLaunchNs || gap <= -kUsualNs || gap > kUsualNs) return;
+    gap_.Add(GapKey(operation), gap);
+    if (usual && operation.kind == Kind::kKernel && Operation(operation.before).kind == Kind::kKernel)
+      samples_.gaps.push_back(gap);
+  }
+
+  void AddNodeSample(const DeviceOperation& node, const DeviceOperation& before) {
+    const int64_t gap = node.start_ns - before.end_ns;
+    if (gap > kUsualNs) return;
+    gap_.Add(GapKey(node), gap);
+    if (gap < 0) return;  // it began before that had ended
+    const auto is_kernel = [](Kind kind) { return kind == Kind::kKernel || kind == Kind::kCollective; };
+    (!is_kernel(before.kind) ? samples_.after_others
+     : is_kernel(node.kind)  ? samples_.node_gaps
+                             : samples_.before_others)
+        .push_back(gap);
+  }
+  using Neighbours = std::tuple<Kind, Kind, bool>;  // kinds of both; whether inside a graph
+  Neighbours GapKey(const DeviceOperation& operation) const {
+    const bool inside = operation.after_node >= 0;
+    return {Operation(inside ? operation.after_node : operation.before).kind, operation.kind, inside};
   }
 
   bool Hold(int task, Why why, int from, int64_t lag_ns) {
@@ -205,6 +239,7 @@ class GraphBuilder {
     const DeviceOperation& operation = Operation(number);
     const int task = TaskOf(number), launcher = LauncherOf(operation);
     int64_t explained = INT64_MIN;
+    if (operation.after_node >= 0) return AddNodeOrder(number);
     if (launcher >= 0) {
       const int64_t lag = latency_.Of(Task(launcher).name);
       if (Hold(task, Why::kLaunch, launcher, lag)) explained = Task(launcher).start_ns + lag;
@@ -217,6 +252,22 @@ class GraphBuilder {
     const int64_t lag = keeps ? passed : gap_.Of(GapKey(operation));
     if (Hold(task, Why::kStream, TaskOf(operation.before), lag))
       explained = std::max(explained, before.end_ns + lag);
+    return explained;
+  }
+
+  // A node of a graph is launched with the first of them, and waits for those before it alone.
+  int64_t AddNodeOrder(int number) {
+    const DeviceOperation& node = Operation(number);
+    int64_t explained = INT64_MIN;
+    for (const int from : {node.after_node, node.before}) {
+      if (from < 0 || (from == node.before && from == node.after_node && explained != INT64_MIN)) continue;
+      const DeviceOperation& before = Operation(from);
+      const int64_t passed = node.start_ns - before.end_ns;
+      if (from != node.after_node && (before.call != node.call || passed < 0)) continue;
+      const int64_t lag = passed < 0 ? passed : gap_.Of({before.kind, node.kind, true});
+      if (Hold(TaskOf(number), Why::kStream, TaskOf(from), lag))
+        explained = std::max(explained, before.end_ns + lag);
+    }
     return explained;
   }
 
@@ -269,9 +320,10 @@ class GraphBuilder {
   ReplayGraph graph_;
   std::vector<std::vector<ReplayHold>> holds_;  // by task
   std::vector<int> task_of_operation_;
-  Usual<int> latency_;                // by name of the call
-  Usual<std::pair<Kind, Kind>> gap_;  // by kinds of both
-  Usual<int> after_event_, back_;     // back_: by name of the call
+  Usual<int> latency_;  // by name of the call
+  Usual<Neighbours> gap_;
+  LaunchSamples samples_;
+  Usual<int> after_event_, back_;  // back_: by name of the call
 };
 
 }  // namespace

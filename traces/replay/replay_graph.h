@@ -10,6 +10,7 @@
 
 #include "core/base/rows.h"
 #include "traces/read/trace_reader.h"
+#include "traces/replay/launch_times.h"
 
 namespace lanescope::traces {
 
@@ -29,6 +30,7 @@ struct ReplayTask {
   bool crosses = false;              // a copy from or to elsewhere
   bool apart = false;                // nothing on its queue waits for it
   bool gone = false;                 // a change took it away; steps do not begin or end with it
+  bool opens_step = false;           // a call with which its step begins
 
   bool on_device() const { return kind > Kind::kCall; }
 };
@@ -71,6 +73,7 @@ struct ReplayGraph {
   std::vector<TraceStep> steps;  // measured; without any, one from first to last activity
   bool has_steps = false;
   int64_t begin_ns = 0;  // of the first task
+  LaunchTimes launch;
   ReplayFacts facts;
 };
 
@@ -80,6 +83,8 @@ struct ReplayGraph {
 //    process make calls, it waits for the last of them.
 //  - An operation waits for its call, for the one before on its stream and for recorded events. From each to
 //    its start passes what usually passes in this trace; so gaps are modelled, not copied.
+//  - A node of a graph waits for the node before it alone, and nodes of two branches do not wait for each
+//    other; what usually passes between nodes is less than what passes between launches.
 //  - One that began later than all that explains waits for what had ended last on another stream, and keeps
 //    what is left of its delay.
 //  - A call that synchronises, and a copy's that ended after its copy, wait for the device.

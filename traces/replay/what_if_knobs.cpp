@@ -8,6 +8,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/statistics.h"
+#include "traces/replay/change.h"
 #include "traces/replay/refusals.h"
 #include "traces/store/kernel_name.h"
 #include "traces/store/saturating.h"
@@ -99,6 +100,20 @@ WhatIfKnob LaunchKnob(const ReplayGraph& graph, const Parts& parts) {
   return knob;
 }
 
+WhatIfKnob GraphKnob(const ReplayGraph& graph, const Parts& parts) {
+  Concerned calls;
+  bool graphs = false;
+  for (const int call : parts.launching) {
+    const ReplayTask& task = graph.tasks[static_cast<size_t>(call)];
+    calls.Add(task);
+    graphs = graphs || LaunchesGraph(graph, task);
+  }
+  WhatIfKnob knob = Knob(WhatIfKnob::Kind::kChoice, "graph", "steps as CUDA graphs", calls);
+  knob.choices = {"captured"};
+  if (graphs) knob.choices.push_back("none");
+  return knob;
+}
+
 WhatIfKnob RanksKnob(const ReplayGraph& graph, const Parts& parts) {
   WhatIfKnob knob = Knob(WhatIfKnob::Kind::kCount, "ranks", "ranks of the job", parts.collectives);
   int64_t here = 1;
@@ -141,6 +156,7 @@ std::vector<WhatIfKnob> FindWhatIfKnobs(const ReplayGraph& graph) {
   if (parts.host.count > 0 || !no_host.empty())
     add(Knob(Of::kSpeed, "host.speed", "speed of the host between calls", parts.host), no_host);
   add(LaunchKnob(graph, parts), no_host);
+  if (!parts.launching.empty()) add(GraphKnob(graph, parts), no_host);
   if (parts.moving.count > 0 || graph.facts.alone > 0)
     add(Knob(Of::kSpeed, "link.speed", "speed of the links", parts.moving), WhyNoTransferTimes(graph));
   if (parts.collectives.count > 0 || graph.facts.alone > 0) {

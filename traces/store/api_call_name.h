@@ -15,4 +15,9 @@ inline std::string_view ApiCallName(std::string_view name) {
   return digits ? name.substr(0, at) : name;
 }
 
+// A call that launches all nodes of a graph at once ("cudaGraphLaunch", "hipGraphLaunch").
+inline bool IsGraphLaunch(std::string_view name) {
+  return name.find("GraphLaunch") != std::string_view::npos;
+}
+
 }  // namespace lanescope::traces
