@@ -313,9 +313,9 @@ void AddGate(CLI::App* app) {
   command->add_option("--budget", options->budget, "How much more than the baseline is tolerated")
       ->capture_default_str();
   command
-      ->add_option(
-          "--what", options->what,
-          "What to gate: step, kernels, collectives, idle, memory, op:NAME (with * and ?); default: step")
+      ->add_option("--what", options->what,
+                   "What to gate: step, fastest (of the steps), kernels, collectives, idle, memory, op:NAME "
+                   "(with * and ?); default: step")
       ->allow_extra_args(false);
   AddCommandOptions(command, options.get());
   command->add_option("--store", options->store, "SQLite file with baselines");

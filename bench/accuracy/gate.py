@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How often `lanescope gate` is wrong, and what it finds: gate.py LANESCOPE [--pairs N] [--rounds N] [--runs N].
+"""How often `lanescope gate` is wrong, and what it finds: gate.py LANESCOPE [--pairs N] [--found N] [--rounds N]
+[--runs N].
 
 Records runs of one graph on virtual devices, one process each, first as the machine is, then beside a neighbour that keeps
 a processor busy in bursts. A pair is a stretch of those runs, twice as many as rounds, cut into rounds of two neighbours; a
@@ -10,7 +11,6 @@ the medians of the same runs would find, set after the fact so that it, too, has
 """
 
 import argparse
-import collections
 import json
 import pathlib
 import random
@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 GRAPH = ROOT / 'samples/graphs/polynomial.pbtxt'
 RUNS_OF_A_TRACE = 20
 INJECTED = (0, 0.01, 0.02, 0.05)
+QUANTITIES = ('step', 'fastest')
 NEIGHBOUR = '''
 import random, time
 draw = random.Random(1)
@@ -45,19 +46,20 @@ def call(command, statuses=(0,)):
 
 
 def record(options, folder):
-  """The typical steps (ns) of so many runs, in their order, and the seconds that a run took."""
+  """By quantity the times (ns) of so many runs, in their order, and the seconds that a run took."""
   store = folder / 'pool.db'
   start = time.monotonic()
   for first in range(0, options.runs, RUNS_OF_A_TRACE):
     trace = folder / f'{first}.db'
     for _ in range(min(RUNS_OF_A_TRACE, options.runs - first)):
       call([options.lanescope, 'run', GRAPH, '--steps', str(options.steps), '--trace', trace])
-    call([options.lanescope, 'gate', trace, '--store', store, '--as', 'pool'])
+    call([options.lanescope, 'gate', trace, '--store', store, '--as', 'pool', '--what', ','.join(QUANTITIES)])
     trace.unlink()
   took = (time.monotonic() - start) / options.runs
   with sqlite3.connect(store) as database:
-    rows = database.execute("SELECT value FROM BASELINE_SAMPLE WHERE quantity = 'step' ORDER BY record, run").fetchall()
-  return [value for value, in rows], took
+    pool = {quantity: [value for value, in database.execute(
+        'SELECT value FROM BASELINE_SAMPLE WHERE quantity = ? ORDER BY record, run', (quantity,))] for quantity in QUANTITIES}
+  return pool, took
 
 
 def draw_pairs(options, pool):
@@ -77,7 +79,7 @@ def draw_pairs(options, pool):
   return pairs
 
 
-def write_store(options, store, pool_store, pairs, injected):
+def write_store(options, store, pool_store, quantity, pairs, injected):
   """A store in which the sides of pair k are the baselines bK and cK."""
   call(['cp', pool_store, store])
   with sqlite3.connect(store) as database:
@@ -89,20 +91,21 @@ def write_store(options, store, pool_store, pairs, injected):
                                          (f'{side}{number}', 'pool')).lastrowid
         database.executemany(
             "INSERT INTO BASELINE_SAMPLE (record, run, utcNs, steps, quantity, value, scale, error) "
-            "VALUES (?, ?, ?, ?, 'step', ?, ?, 0)",
-            [(record_number, run, 2 * run + 1 + (side == 'c'), options.steps, value, value)
+            "VALUES (?, ?, ?, ?, ?, ?, ?, 0)",
+            [(record_number, run, 2 * run + 1 + (side == 'c'), options.steps, quantity, value, value)
              for run, value in enumerate(runs)])
 
 
-def verdicts(options, store, budget):
-  """How many pairs got which verdict, and the widths of the intervals."""
-  counts, widths = collections.Counter(), []
-  for number in range(options.pairs):
-    result = json.loads(call([options.lanescope, 'gate', f'@b{number}', f'@c{number}', '--store', store, '--budget', budget,
-                              '--json'], (0, 1, 3)))
-    counts[result['verdict']] += 1
-    widths.append(result['quantities'][0]['high'] - result['quantities'][0]['low'])
-  return counts, statistics.median(widths)
+def intervals(options, store, quantity, pairs):
+  """Of each pair the interval of the change, as the program prints it."""
+  found = []
+  for number in range(len(pairs)):
+    result = json.loads(call([options.lanescope, 'gate', f'@b{number}', f'@c{number}', '--store', store, '--budget', '0%',
+                              '--what', quantity, '--json'], (0, 1, 3)))
+    low, high = result['quantities'][0]['low'], result['quantities'][0]['high']
+    assert (low > 0) == (result['verdict'] == 'worse')
+    found.append((low, high))
+  return found
 
 
 def by_threshold(pairs):
@@ -116,29 +119,35 @@ def measure(options, name, folder):
   """The rows of one condition."""
   folder.mkdir()
   pool, took = record(options, folder)
-  spread = statistics.median(abs(a / b - 1) for a, b in zip(pool[::2], pool[1::2]))
-  pairs = draw_pairs(options, pool)
-  threshold = by_threshold(pairs)
-  print(f'\n{name}: {len(pool)} runs of {options.steps} steps, {took:.2f} s each, a pair {2 * options.rounds * took:.0f} s; '
-        f'neighbours differ by {spread:.1%}\n')
-  print('| injected | worse, budget 0% | by threshold | interval | fine / worse / cannot tell, budget 2% |')
-  print('|---|---|---|---|---|')
-  for injected in INJECTED:
-    store = folder / f'{injected}.db'
-    write_store(options, store, folder / 'pool.db', pairs, injected)
-    strict, width = verdicts(options, store, '0%')
-    usual, _ = verdicts(options, store, '2%')
-    print(f'| {injected:.0%} | {strict["worse"] / options.pairs:.1%} | {threshold[injected]:.1%} | {width:.1%} wide | '
-          f'{usual["fine"]} / {usual["worse"]} / {usual["cannot tell"]} |', flush=True)
+  print(f'\n{name}: {options.runs} runs of {options.steps} steps, {took:.2f} s each, a pair {2 * options.rounds * took:.0f} s\n')
+  print('| quantity | neighbours differ by | injected | pairs | worse, budget 0% | by threshold | interval | '
+        'fine / worse / cannot tell, budget 2% |')
+  print('|---|---|---|---|---|---|---|---|')
+  for quantity in QUANTITIES:
+    times = pool[quantity]
+    spread = statistics.median(abs(a / b - 1) for a, b in zip(times[::2], times[1::2]))
+    all_pairs = draw_pairs(options, times)
+    threshold = by_threshold(all_pairs)
+    for injected in INJECTED:
+      pairs = all_pairs[:options.found] if injected else all_pairs
+      store = folder / f'{quantity}{injected}.db'
+      write_store(options, store, folder / 'pool.db', quantity, pairs, injected)
+      found = intervals(options, store, quantity, pairs)
+      worse = sum(low > 0 for low, _ in found)
+      usual = [sum(high <= 0.02 for _, high in found), sum(low > 0.02 for low, _ in found)]
+      width = statistics.median(high - low for low, high in found)
+      print(f'| {quantity} | {spread:.1%} | {injected:.0%} | {len(pairs)} | {worse / len(pairs):.1%} | '
+            f'{threshold[injected]:.1%} | {width:.1%} wide | {usual[0]} / {usual[1]} / {len(pairs) - sum(usual)} |', flush=True)
 
 
 def main():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
   parser.add_argument('lanescope', type=lambda path: pathlib.Path(path).resolve())
   parser.add_argument('--pairs', type=int, default=200)
+  parser.add_argument('--found', type=int, default=200, help='pairs of each share that is injected')
   parser.add_argument('--rounds', type=int, default=20)
   parser.add_argument('--runs', type=int, default=400, help='that pairs are cut from')
-  parser.add_argument('--steps', type=int, default=60, help='of a run')
+  parser.add_argument('--steps', type=int, default=600, help='of a run')
   parser.add_argument('--seed', type=int, default=1)
   options = parser.parse_args()
   if options.runs < 2 * options.rounds:

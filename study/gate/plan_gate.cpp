@@ -62,7 +62,8 @@ class DrawnPlan {
     RunSample sample = SampleRun(view, peak, quantities);
     for (size_t q = 0; q < quantities.size(); ++q) {
       // With what fills its queues beside it.
-      if (quantities[q].kind != Quantity::Kind::kStep) continue;
+      if (quantities[q].kind != Quantity::Kind::kStep && quantities[q].kind != Quantity::Kind::kFastest)
+        continue;
       sample.of[q].value = sample.of[q].scale = static_cast<double>(prediction.step_ns);
     }
     sample.name = plan_.name;

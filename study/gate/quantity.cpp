@@ -10,8 +10,9 @@ namespace lanescope::study {
 namespace {
 
 constexpr std::string_view kOpPrefix = "op:";
-constexpr std::array<std::pair<std::string_view, Quantity::Kind>, 5> kNames = {
+constexpr std::array<std::pair<std::string_view, Quantity::Kind>, 6> kNames = {
     {{"step", Quantity::Kind::kStep},
+     {"fastest", Quantity::Kind::kFastest},
      {"kernels", Quantity::Kind::kKernels},
      {"collectives", Quantity::Kind::kCollectives},
      {"idle", Quantity::Kind::kIdle},
@@ -21,7 +22,8 @@ Quantity ParseQuantity(std::string_view text) {
   const auto found = std::ranges::find(kNames, text, &std::pair<std::string_view, Quantity::Kind>::first);
   if (found == kNames.end()) {
     Throw(Code::kInvalidArgument,
-          "'{}' is nothing to gate; there are step, kernels, collectives, idle, memory and op:NAME", text);
+          "'{}' is nothing to gate; there are step, fastest, kernels, collectives, idle, memory and op:NAME",
+          text);
   }
   return {found->second, ""};
 }

@@ -9,7 +9,8 @@ namespace lanescope::study {
 
 struct Quantity {
   enum class Kind {
-    kStep,         // the length of a step
+    kStep,         // the length of a usual step
+    kFastest,      // of the fastest tenth of the steps: what is left when others take nothing
     kKernels,      // launches that are no communication, added up over the devices
     kCollectives,  // NCCL's kernels and copies between devices, added up
     kIdle,    // of a step, when nothing runs on a device: the mean of the GPUs, or of the hosts without any

@@ -27,6 +27,34 @@ double MeanOfMiddleHalf(std::vector<double> values) {
   return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
 }
 
+double MeanOfFastestTenth(std::vector<double> values) {
+  const auto end = values.begin() + static_cast<std::ptrdiff_t>((values.size() + 9) / 10);
+  std::partial_sort(values.begin(), end, values.end());
+  return std::accumulate(values.begin(), end, 0.0) / static_cast<double>(end - values.begin());
+}
+
+// `mean_of`: what stands for several steps.
+template <typename MeanOf>
+QuantitySample SampleOf(std::vector<double> values, MeanOf mean_of) {
+  QuantitySample sample;
+  sample.error = std::numeric_limits<double>::infinity();
+  if (const size_t batches = std::min(kBatches, values.size() / kStepsOfABatch); batches >= 2) {
+    // Means of stretches of steps: what correlates neighbours stays within a stretch.
+    std::vector<double> means;
+    for (size_t b = 0; b < batches; ++b) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(b * values.size() / batches);
+      const auto end = values.begin() + static_cast<std::ptrdiff_t>((b + 1) * values.size() / batches);
+      means.push_back(mean_of({begin, end}));
+    }
+    const double mean = std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(batches);
+    double squares = 0;
+    for (const double of_batch : means) squares += (of_batch - mean) * (of_batch - mean);
+    sample.error = std::sqrt(squares / static_cast<double>(batches * (batches - 1)));
+  }
+  sample.value = sample.scale = mean_of(std::move(values));
+  return sample;
+}
+
 // The steps of a run that count, as sums per quantity.
 class StepSums {
  public:
@@ -183,6 +211,7 @@ std::vector<double> ValuesOf(const RunView& view, const StepSums& steps, const Q
     case Quantity::Kind::kOp:
       return TimesOfOp(view, steps, quantity.op);
     case Quantity::Kind::kStep:
+    case Quantity::Kind::kFastest:
     case Quantity::Kind::kMemory:
     case Quantity::Kind::kWall:
       break;
@@ -192,26 +221,10 @@ std::vector<double> ValuesOf(const RunView& view, const StepSums& steps, const Q
 
 }  // namespace
 
-QuantitySample TypicalOf(std::vector<double> values) {
-  QuantitySample sample;
-  const size_t batches = std::min(kBatches, values.size() / kStepsOfABatch);
-  if (batches >= 2) {
-    // Means of stretches of steps: what correlates neighbours stays within a stretch.
-    std::vector<double> means;
-    for (size_t b = 0; b < batches; ++b) {
-      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(b * values.size() / batches);
-      const auto end = values.begin() + static_cast<std::ptrdiff_t>((b + 1) * values.size() / batches);
-      means.push_back(MeanOfMiddleHalf({begin, end}));
-    }
-    const double mean = std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(batches);
-    double squares = 0;
-    for (const double of_batch : means) squares += (of_batch - mean) * (of_batch - mean);
-    sample.error = std::sqrt(squares / static_cast<double>(batches * (batches - 1)));
-  } else {
-    sample.error = std::numeric_limits<double>::infinity();
-  }
-  sample.value = sample.scale = MeanOfMiddleHalf(std::move(values));
-  return sample;
+QuantitySample TypicalOf(std::vector<double> values) { return SampleOf(std::move(values), MeanOfMiddleHalf); }
+
+QuantitySample FastestOf(std::vector<double> values) {
+  return SampleOf(std::move(values), MeanOfFastestTenth);
 }
 
 RunSample SampleRun(const RunView& view, int64_t peak_bytes, std::span<const Quantity> quantities) {
@@ -223,7 +236,9 @@ RunSample SampleRun(const RunView& view, int64_t peak_bytes, std::span<const Qua
       sample.of.push_back({bytes, bytes, 0});
       continue;
     }
-    sample.of.push_back(TypicalOf(ValuesOf(view, steps, quantity)));
+    std::vector<double> values = ValuesOf(view, steps, quantity);
+    sample.of.push_back(quantity.kind == Quantity::Kind::kFastest ? FastestOf(std::move(values))
+                                                                  : TypicalOf(std::move(values)));
     if (quantity.kind == Quantity::Kind::kIdle) sample.of.back().scale = TypicalOf(steps.Lengths()).value;
   }
   return sample;

@@ -87,6 +87,13 @@ TEST(RunSample, TypicalIsTheMeanOfTheMiddleHalf) {
   EXPECT_EQ(TypicalOf({1, 1, 1, 3, 3, 3}).error, 1);
 }
 
+// Two of eleven: the fastest tenth, rounded up.
+TEST(RunSample, FastestIsTheMeanOfATenth) {
+  EXPECT_EQ(FastestOf({9, 8, 7, 6, 5, 4, 3, 11, 1, 10, 12}).value, 2);
+  EXPECT_EQ(FastestOf({9, 8}).value, 8);
+  EXPECT_EQ(Value(TwoSteps(), "fastest"), 100);
+}
+
 TEST(Quantity, ListsAreRead) {
   const std::vector<Quantity> list = ParseQuantities("step,step,op:void gemm<float, 4>");
   ASSERT_EQ(list.size(), 2u);
