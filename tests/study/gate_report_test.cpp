@@ -67,7 +67,7 @@ Base: a.db (1 run). Candidate: b&lt;1&gt;.db (20 runs), run in turn.
 |---|---|---:|---:|---:|---|---|
 | step | worse | 1 ms | 1.1 ms | +10.0% | +9.0% to +11.0% | signed ranks |
 | idle | cannot tell | 0 ns | 5 ns | +2.0% | -1.0% to without end | signed ranks |
-| memory | fine | 1KiB | 1KiB | 0.0% | 0.0% to 0.0% | exact |
+| memory | fine | 1 KiB | 1 KiB | 0.0% | 0.0% to 0.0% | exact |
 
 | op | device | adds to the step | interval |
 |---|---|---:|---|
