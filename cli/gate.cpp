@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -241,11 +242,18 @@ bool IsTraceSide(const std::string& side) {
   return IsBaseline(side) || IsTrace(ParseRunChoice(side, 0).path);
 }
 
+void RequireFile(const std::string& side) {
+  if (IsBaseline(side) || std::filesystem::exists(ParseRunChoice(side, 0).path)) return;
+  const std::string path = ParseGraphChoice(side, {}).path;
+  if (!std::filesystem::exists(path)) Throw(Code::kNotFound, "there is no file '{}'", path);
+}
+
 Gated GateSides(const GateOptions& options) {
   study::GateRequest request;
   request.quantities = QuantitiesOf(options);
   request.budget = ParseBudget(options.budget);
   if (options.runs_commands) return GateCommandsOf(options, request);
+  for (const std::string& side : options.sides) RequireFile(side);
   const bool traces = IsTraceSide(options.base());
   if (traces != IsTraceSide(options.candidate()))
     Throw(Code::kInvalidArgument, "a trace is judged against a trace, a graph against a graph");

@@ -50,6 +50,10 @@ class ComparedQuantity {
       const auto [low, high] = std::ranges::minmax(products_);
       return {{Median(products_), low, high}, "exact"};
     }
+    // What neither side has any of.
+    const auto has_some = [](const QuantitySample& sample) { return sample.value > 0; };
+    if (std::ranges::none_of(base_, has_some) && std::ranges::none_of(candidate_, has_some))
+      return {{}, "exact"};
     if (request_.in_turn) {
       std::vector<double> pairs;
       for (size_t i = 0; i < base_.size(); ++i) pairs.push_back(RelativeDifference(base_[i], candidate_[i]));

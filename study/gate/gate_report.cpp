@@ -75,6 +75,7 @@ std::string MarkdownText(std::string_view text) {
 std::string ChangeText(const QuantityChange& change) {
   const ChangeInterval& by = change.change;
   if (by.low == by.high) return SignedShare(by.value);
+  if (by.low <= -1 && std::isinf(by.high)) return SignedShare(by.value) + " (no bounds)";
   return fmt::format("{} ({} to {})", SignedShare(by.value), SignedShare(by.low), SignedShare(by.high));
 }
 

@@ -64,6 +64,7 @@ TEST_F(GateOfTraces, OneRunOfEach) {
   ExpectError(Lanescope({"gate", a, kFast}), 1, "InvalidArgument", "against a trace");
   ExpectError(Lanescope({"gate", a, b, "--budget", "two"}), 1, "InvalidArgument", "budget");
   ExpectError(Lanescope({"gate", a, b, "--what", "speed"}), 1, "InvalidArgument", "speed");
+  ExpectError(Lanescope({"gate", folder_.File("none.db"), b}), 1, "NotFound", "none.db");
   ExpectError(Lanescope({"gate", a}), 1, "InvalidArgument", "BASE CANDIDATE");
 }
 

@@ -38,6 +38,12 @@ TEST(GateReport, Sentence) {
             "worse: step +10.0% (+9.0% to +11.0%), budget 2.0%; mat|mul on GPU:0 adds 90 us to the step");
 }
 
+TEST(GateReport, AnIntervalThatSaysNothingSaysSo) {
+  GateResult result = Result();
+  result.quantities[1].change.low = -1;
+  EXPECT_EQ(ChangeText(result.quantities[1]), "+2.0% (no bounds)");
+}
+
 TEST(GateReport, JUnit) {
   EXPECT_EQ(GateJUnit(Result()), R"(<?xml version="1.0" encoding="UTF-8"?>
 <testsuites>

@@ -179,7 +179,13 @@ TEST(Gate, ZeroDurations) {
     request.candidate.push_back(RunOf(0));
   }
   EXPECT_EQ(Gate(request).verdict, GateVerdict::kFine);
-  for (RunSample& run : request.candidate) run = RunOf(5);
+  request.in_turn = false;
+  request.base.resize(1);
+  request.candidate.resize(1);
+  EXPECT_EQ(Gate(request).quantities[0].change.high, 0);
+  request.candidate.assign(10, RunOf(5));
+  request.base.assign(10, RunOf(0));
+  request.in_turn = true;
   const GateResult result = Gate(request);
   EXPECT_EQ(result.verdict, GateVerdict::kWorse);
   EXPECT_TRUE(std::isinf(result.quantities[0].change.value));
