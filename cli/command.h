@@ -21,6 +21,7 @@ void AddQuery(CLI::App* app);
 void AddGui(CLI::App* app);
 void AddDiff(CLI::App* app);
 void AddExplain(CLI::App* app);
+void AddGate(CLI::App* app);
 void AddImport(CLI::App* app);
 void AddExport(CLI::App* app);
 void AddReport(CLI::App* app);

@@ -2,12 +2,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
 #include "cli/comparison_report.h"
+#include "cli/graph_choice.h"
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
 #include "cli/options.h"
@@ -37,20 +37,6 @@ struct CompareOptions {
   bool no_run = false, log = false, details = false, as_json = false;
 };
 
-// "graph.pbtxt:single,alternating" names its own strategies; a graph without takes --strategies, or
-// `annotated`. The graph ends at the first colon before which there is a file.
-study::ComparedGraph SplitGraph(const std::string& text, const std::vector<std::string>& strategies) {
-  const size_t first = text.find(':');
-  if (first != std::string::npos && !std::filesystem::exists(text)) {
-    size_t colon = first;
-    while (colon != std::string::npos && !std::filesystem::exists(text.substr(0, colon)))
-      colon = text.find(':', colon + 1);
-    if (colon == std::string::npos) colon = first;
-    return {text.substr(0, colon), SplitAtCommas(text.substr(colon + 1))};
-  }
-  return {text, strategies.empty() ? std::vector<std::string>{"annotated"} : strategies};
-}
-
 int64_t ParseReferenceStep(const CompareOptions& options) {
   if (options.reference_step.empty()) return 0;
   if (options.no_run)
@@ -65,7 +51,7 @@ study::ComparisonRequest RequestOf(const CompareOptions& options, const Machine&
   request.machine = machine;
   if (!options.sweep.empty()) request.sweep = ParseSweep(options.sweep, machine);
   for (const std::string& graph : options.graphs)
-    request.graphs.push_back(SplitGraph(graph, options.strategies));
+    request.graphs.push_back(ParseGraphChoice(graph, options.strategies));
   request.reference_step_ns = ParseReferenceStep(options);
   if (!options.cost.empty()) request.costs = sims::ReadCostTable(options.cost);
   request.step = options.step.On(machine);

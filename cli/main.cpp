@@ -115,6 +115,7 @@ int Main(int argc, char** argv) {
   AddGui(&app);
   AddDiff(&app);
   AddExplain(&app);
+  AddGate(&app);
   AddImport(&app);
   AddExport(&app);
   AddReport(&app);

@@ -87,6 +87,7 @@ ROOMS = {
         "measure": frozenset({"base", "workload", "job"}),
         "predict": frozenset({"base", "workload", "job", "measure"}),
         "compare": frozenset({"base", "workload", "job", "measure", "predict"}),
+        "gate": frozenset({"base", "workload", "job", "measure", "predict"}),
     },
     "traces": {
         "store": frozenset(),

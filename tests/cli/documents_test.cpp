@@ -57,7 +57,7 @@ TEST(Documents, ExamplesOnModelledMachinesPrintWhatTheySay) {
     EXPECT_EQ(Trimmed(outcome.output), Trimmed(example.output));
     ++checked;
   }
-  EXPECT_EQ(checked, 4);  // devices, place, simulate, compare
+  EXPECT_EQ(checked, 5);  // devices, place, simulate, compare, gate
 }
 
 }  // namespace

@@ -196,6 +196,8 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
       {"summary", ranks, "--by", "rank"},
       {"diff", trace, "1", "2"},
       {"explain", trace, "1", "2"},
+      {"gate", Sample("deepconn_dual"), Sample("deepconn_alternating"), "--machine", machine, "--budget",
+       "100%"},
       {"explain", foreign, "--set", "kernel:gemm.speed=2"},
       {"query", trace, "SELECT 1 AS a UNION SELECT 2", "--limit", "1"}};
   std::map<std::string, std::string> lines = DocumentedLines();

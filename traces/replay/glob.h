@@ -1,4 +1,4 @@
-// Patterns of names. Internal to traces.
+// Patterns of names. Internal to traces and study.
 #pragma once
 
 #include <string_view>

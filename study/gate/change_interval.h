@@ -1,0 +1,40 @@
+// By how much a candidate's runs differ from a baseline's, as an interval that noise explains no further.
+// Differences are relative: (candidate - base) divided by the mean of both scales, which lies within -2 and
+// 2, has a value where a side is 0, and turns its sign when the sides change places.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace lanescope::study {
+
+struct ChangeInterval {
+  double value = 0, low = 0, high = 0;
+};
+
+// Of a normal distribution whose spread is itself measured, by `freedom` degrees: the value that is exceeded
+// with probability `alpha` (0 < alpha < 0.5, freedom >= 1).
+double StudentQuantile(double alpha, double freedom);
+
+// All of these err below `low` with a probability of `alpha` at most, and above `high` with the same.
+
+// `differences`: of runs that stood beside each other, one of each side. Wilcoxon's signed ranks: that which
+// of the two was called the candidate did not matter makes every sign as likely as its opposite, whatever the
+// distribution, so the interval holds for heavy tails, two usual speeds, and what drifts from one pair to the
+// next. `value` is Hodges' and Lehmann's estimate. None for too few.
+std::optional<ChangeInterval> PairedChange(std::span<const double> differences, double alpha);
+// How many pairs that takes at least.
+int FewestPairs(double alpha);
+
+// `differences`: every run of a side with every one of the other, of `base` and `candidate` runs. Ranks, too
+// (Mann, Whitney; Wilcoxon): it holds for any distribution, of runs that do not depend on each other. None
+// for too few.
+std::optional<ChangeInterval> TwoSampleChange(std::vector<double> differences, int base, int candidate,
+                                              double alpha);
+
+// Around `value`, whose standard error `error` was measured with `freedom` degrees of freedom.
+ChangeInterval SpreadChange(double value, double error, double freedom, double alpha);
+
+}  // namespace lanescope::study

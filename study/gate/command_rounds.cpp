@@ -1,0 +1,146 @@
+#include "study/gate/command_rounds.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/error.h"
+#include "core/base/units.h"
+#include "study/base/child_process.h"
+#include "study/base/temporary_folder.h"
+
+namespace lanescope::study {
+namespace {
+
+constexpr int64_t kNsPerMs = 1'000'000;
+constexpr int64_t kLongestCommandMs = int64_t{24} * 3600 * 1000;
+constexpr size_t kShownOps = 8;
+
+bool WritesTrace(const std::string& command) { return command.find(kTracePlace) != std::string::npos; }
+
+std::string WithTrace(std::string command, const std::string& trace) {
+  const std::string_view place = kTracePlace;
+  for (size_t at = 0; (at = command.find(place, at)) != std::string::npos; at += trace.size())
+    command.replace(at, place.size(), trace);
+  return command;
+}
+
+std::string LastErrorLine(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  const size_t line = text.rfind('\n');
+  return line == std::string::npos ? text : text.substr(line + 1);
+}
+
+class Rounds {
+ public:
+  explicit Rounds(const CommandRounds& request)
+      : request_(request), order_(request.seed), begun_ns_(NowNs()) {
+    traces_ = WritesTrace(request.base);
+    if (traces_ != WritesTrace(request.candidate)) {
+      Throw(Code::kInvalidArgument, "one command alone has {}; both write a trace there, or neither does",
+            kTracePlace);
+    }
+    gate_.quantities = traces_ ? request.quantities : std::vector{Quantity{Quantity::Kind::kWall, ""}};
+    gate_.base_name = request.base;
+    gate_.candidate_name = request.candidate;
+    gate_.budget = request.budget;
+    gate_.in_turn = true;
+  }
+
+  GateResult Run() {
+    for (int i = 0; i < request_.warmup && IsInTime(); ++i) RunRound(false);
+    const auto uncertain = static_cast<size_t>(
+        std::ranges::count_if(gate_.quantities, [](const Quantity& q) { return !q.is_exact(); }));
+    const std::vector<int> looks = LooksOf(request_.rounds, uncertain);
+    gate_.looks = static_cast<int>(looks.size());
+    GateResult result;
+    for (const int look : looks) {
+      while (static_cast<int>(gate_.base.size()) < look && (gate_.base.empty() || IsInTime())) RunRound(true);
+      result = Gate(gate_);
+      TellLook(result);
+      if (result.verdict != GateVerdict::kCannotTell || !IsInTime()) break;
+    }
+    if (result.base_runs < request_.rounds && result.verdict == GateVerdict::kCannotTell)
+      result.notes.push_back(
+          fmt::format("the time limit came after {} of {} rounds", result.base_runs, request_.rounds));
+    result.ops = ops_.Largest(kShownOps);
+    return result;
+  }
+
+  std::vector<RunSample> TakeCandidates() { return std::move(gate_.candidate); }
+
+ private:
+  bool IsInTime() const {
+    return request_.time_limit_ns <= 0 || NowNs() - begun_ns_ < request_.time_limit_ns;
+  }
+
+  void RunRound(bool counts) {
+    MeasuredRun base, candidate;
+    if ((order_() >> 63) != 0) {
+      base = RunCommand(request_.base);
+      candidate = RunCommand(request_.candidate);
+    } else {
+      candidate = RunCommand(request_.candidate);
+      base = RunCommand(request_.base);
+    }
+    if (!counts) return;
+    if (traces_) ops_.Add(base.profile, candidate.profile);
+    gate_.base.push_back(std::move(base.sample));
+    gate_.candidate.push_back(std::move(candidate.sample));
+  }
+
+  MeasuredRun RunCommand(const std::string& command) {
+    const std::string trace = folder_.path() + "/trace.db";
+    const ChildLimits limits{request_.time_limit_ns > 0
+                                 ? std::max<int64_t>(1, request_.time_limit_ns / kNsPerMs)
+                                 : kLongestCommandMs,
+                             request_.cancellation};
+    const int64_t start_ns = NowNs();
+    const ChildResult result = RunChild({"/bin/sh", "-c", WithTrace(command, trace)}, "", limits);
+    const auto wall = static_cast<double>(NowNs() - start_ns);
+    if (result.status != 0) {
+      const std::string line = LastErrorLine(result.errors);
+      Throw(Code::kFailedPrecondition, "'{}' ended with status {}{}{}", command, result.status,
+            line.empty() ? "" : ": ", line);
+    }
+    if (!traces_) return {{.steps = 1, .of = {{wall, wall, std::numeric_limits<double>::infinity()}}}, {}};
+    if (std::error_code error; !std::filesystem::exists(trace, error))
+      Throw(Code::kFailedPrecondition, "'{}' wrote no trace at {}", command, kTracePlace);
+    MeasuredRun run = request_.read(trace);
+    std::error_code ignored;
+    std::filesystem::remove_all(trace, ignored);
+    return run;
+  }
+
+  void TellLook(const GateResult& result) {
+    for (const QuantityChange& change : result.quantities) {
+      Tell(request_.note,
+           fmt::format("after {} rounds: {} {} ({} to {}): {}", result.base_runs, change.quantity.name(),
+                       SignedPercentText(change.change.value), SignedPercentText(change.change.low),
+                       SignedPercentText(change.change.high), GateVerdictName(change.verdict)));
+    }
+  }
+
+  const CommandRounds& request_;
+  std::mt19937_64 order_;  // the same numbers with every standard library
+  const int64_t begun_ns_;
+  const TemporaryFolder folder_;
+  bool traces_ = false;
+  GateRequest gate_;
+  OpChanges ops_;
+};
+
+}  // namespace
+
+GateResult GateCommands(const CommandRounds& request, std::vector<RunSample>* samples) {
+  Rounds rounds(request);
+  GateResult result = rounds.Run();
+  if (samples != nullptr) *samples = rounds.TakeCandidates();
+  return result;
+}
+
+}  // namespace lanescope::study
