@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Repeats on this computer's GPU what docs/accuracy.md says of an H100, in under ten minutes:
+# Repeats on this computer's GPU what docs/results/accuracy.md says of an H100, in under ten minutes:
 # hardware.sh [PROGRAMS [FOLDER]]
 #
 # PROGRAMS is the folder of lanescope and bench_accuracy, built with CUDA. Traces stay in FOLDER: those that are
