@@ -26,7 +26,8 @@ struct LaunchTimes {
 
 // Of a GPU by its model ("NVIDIA H100 80GB HBM3"), of those of which nothing is known the most cautious:
 //   H100, H200, GH200   kernels 0.1 and 0.27 us (medians of 370 and 57 pairs in recordings of two programs
-//                       that are not among the pairs of docs/results/accuracy.md); 0.9 us to a memset, 6.0 after it
+//                       that are not among the pairs of docs/results/accuracy.md); 0.9 us to a memset,
+//                       6.0 after it
 //   MI300X              0: graphs of vLLM and SGLang, 962 pairs
 //   others              0.5: NVIDIA, "Getting Started with CUDA Graphs": 3.4 us for kernels of 2.9 on a V100
 LaunchTimes LaunchTimesOf(std::string_view model);
