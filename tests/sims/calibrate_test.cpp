@@ -383,6 +383,33 @@ TEST(MeasuredSteps, OfStreamsAreCompleteWithoutEventsOfWhatRunsNothing) {
   EXPECT_EQ(steps[0].command_end_ns[after], 125);
 }
 
+// Law: of a profiler's events a launch has one for each of its kernels, which may begin while the kernel
+// before ends, and none in any step where it makes no kernel; one that has an event in another step was lost.
+TEST(MeasuredSteps, OfAProfilerAreCompleteWithoutLaunchesThatMakeNoKernel) {
+  Machine machine = StarMachine(1, 1e9, 0, 0);
+  ScheduleMaker maker;
+  const QueueId stream = maker.Queue(machine.Gpus()[0], QueueKind::kCompute, true);
+  const CommandId first = maker.Launch(stream, 100), second = maker.Launch(stream, 50);
+  const CommandId silent = maker.Launch(stream, 0);
+  Schedule schedule = maker.Build();
+  schedule.issue.assign(schedule.commands.size(), StreamIssue::kSingle);
+  std::vector<Event> events;
+  for (const int step : {0, 1}) {
+    events.push_back({.start_ns = 0, .end_ns = 200, .step = step, .kind = EventKind::kStep});
+    events.push_back({.start_ns = 10, .end_ns = 110, .command = first, .step = step});
+    events.push_back({.start_ns = 108, .end_ns = 130, .command = second, .step = step});
+    events.push_back({.start_ns = 131, .end_ns = 160, .command = second, .step = step});
+  }
+  const auto steps = GroupSteps(schedule, events, 0);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].command_start_ns[second], 110);
+  EXPECT_EQ(steps[0].command_end_ns[second], 160);
+  EXPECT_EQ(steps[0].command_start_ns[silent], 160);
+  EXPECT_EQ(steps[0].command_end_ns[silent], 160);
+  events.push_back({.start_ns = 160, .end_ns = 170, .command = silent, .step = 1});
+  EXPECT_EQ(GroupSteps(schedule, events, 0).size(), 1u);
+}
+
 TEST_F(GapEstimate, StepsWithoutNoiseHaveNoCommonSpread) {
   std::vector<MeasuredStep> steps(5);
   for (MeasuredStep& step : steps) step.end_ns = 1000;
