@@ -41,33 +41,36 @@ Json WhatIfJson(const traces::WhatIf& what_if, const std::string& trace, int run
   for (const auto& op : what_if.ops) {
     ops.push_back({{"name", op.name}, {"replayed_ns", op.replayed_ns}, {"predicted_ns", op.predicted_ns}});
   }
-  return {{"trace", trace},
-          {"run", run},
-          {"measured_ns", std::llround(what_if.measured_ns())},
-          {"replayed_ns", std::llround(what_if.replayed_ns())},
-          {"error", what_if.error()},
-          {"predicted_ns", std::llround(what_if.predicted_ns())},
-          {"changes", changes},
-          {"steps", steps},
-          {"path",
-           {{"replayed", PathPartsJson(what_if.replayed)},
-            {"predicted", PathPartsJson(what_if.predicted)},
-            {"ops", ops}}},
-          {"facts",
-           {{"gpus", what_if.gpus},
-            {"streams", what_if.streams},
-            {"threads", what_if.threads},
-            {"operations", facts.operations},
-            {"calls", facts.calls},
-            {"launched", facts.launched},
-            {"waits", facts.waits},
-            {"waits_by_time", facts.waits_by_time},
-            {"hand_overs", facts.hand_overs},
-            {"synchronizations", facts.synchronizations},
-            {"collectives", facts.collectives},
-            {"collectives_alone", facts.alone},
-            {"kept", facts.kept},
-            {"kept_ns", facts.kept_ns}}}};
+  Json answer = {{"trace", trace},
+                 {"run", run},
+                 {"measured_ns", std::llround(what_if.measured_ns())},
+                 {"replayed_ns", std::llround(what_if.replayed_ns())},
+                 {"error", what_if.error()},
+                 {"predicted_ns", std::llround(what_if.predicted_ns())},
+                 {"changes", changes},
+                 {"steps", steps},
+                 {"path",
+                  {{"replayed", PathPartsJson(what_if.replayed)},
+                   {"predicted", PathPartsJson(what_if.predicted)},
+                   {"ops", ops}}},
+                 {"facts",
+                  {{"gpus", what_if.gpus},
+                   {"streams", what_if.streams},
+                   {"threads", what_if.threads},
+                   {"operations", facts.operations},
+                   {"calls", facts.calls},
+                   {"launched", facts.launched},
+                   {"waits", facts.waits},
+                   {"waits_by_time", facts.waits_by_time},
+                   {"hand_overs", facts.hand_overs},
+                   {"synchronizations", facts.synchronizations},
+                   {"collectives", facts.collectives},
+                   {"collectives_alone", facts.alone},
+                   {"kept", facts.kept},
+                   {"kept_ns", facts.kept_ns}}}};
+  if (what_if.range)
+    answer["range"] = {{"low_ns", what_if.range->low_ns}, {"high_ns", what_if.range->high_ns}};
+  return answer;
 }
 
 std::string Counted(int64_t count, std::string_view one, std::string_view many) {
@@ -149,6 +152,10 @@ void SimulateTrace(const WhatIfArguments& arguments) {
   PrintFacts(what_if, arguments.trace);
   PrintTimes(what_if);
   for (const auto& change : what_if.changes) Print("{}: changes {}\n", change.text, change.count);
+  if (what_if.range) {
+    Print("By ratios of 5% and 95% of what was measured: {} to {}\n", TimeText(what_if.range->low_ns),
+          TimeText(what_if.range->high_ns));
+  }
   PrintPathOps(what_if);
   if (std::abs(what_if.error()) > kFaithful) {
     Print(

@@ -1,5 +1,9 @@
 #include "traces/replay/change.h"
 
+#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,6 +14,7 @@
 #include "core/base/printable.h"
 #include "core/base/statistics.h"
 #include "core/base/units.h"
+#include "traces/read/collectives.h"
 #include "traces/replay/glob.h"
 #include "traces/replay/refusals.h"
 #include "traces/replay/what_if.h"
@@ -26,7 +31,8 @@ bool IsKernel(const ReplayTask& task) { return task.kind == Kind::kKernel || tas
 
 class Changer {
  public:
-  Changer(std::string_view change, ReplayGraph* graph) : change_(change), graph_(*graph) {}
+  Changer(std::string_view change, Spread spread, ReplayGraph* graph)
+      : change_(change), spread_(spread), graph_(*graph) {}
 
   int64_t Apply() {
     const size_t equals = change_.rfind('=');
@@ -35,6 +41,14 @@ class Changer {
     const std::string_view left = change_.substr(0, equals);
     if (left == "straggler" && value_ == "removed") return RemoveStraggler();
     if (left == "ranks") return ChangeRanks();
+    if (left == "overlap") return OverlapCollectives();
+    if (left == "gpu") return ChangeGpu();
+    if (left == "link.bandwidth" || left == "host_link.bandwidth")
+      return ChangeLinks(left.starts_with("host"));
+    if (left.starts_with("range:") && left.ends_with(".stream")) {
+      glob_ = left.substr(6, left.size() - 13);
+      return ChangeStream();
+    }
     if (left == "graph" && value_ == "captured") return Capture();
     if (left == "graph" && value_ == "none") return Launch();
     if (left == "launch.overhead") return SetLaunchOverhead();
@@ -181,19 +195,97 @@ class Changer {
 
   int64_t ChangeCopies() {
     const std::vector<char> copies = ChosenCopies();
-    (value_ == "removed" ? RemoveCopies : OverlapCopies)(copies, &graph_);
+    (value_ == "removed" ? RemoveCopies : OverlapTasks)(copies, &graph_);
     return std::ranges::count(copies, 1);
   }
 
+  // Of what: of ranks, a stream.
+  int64_t WholeNumber(int64_t least, int64_t most, std::string_view of) const {
+    int64_t number = 0;
+    const auto [end, problem] = std::from_chars(value_.data(), value_.data() + value_.size(), number);
+    if (problem != std::errc() || end != value_.data() + value_.size() || number < least || number > most) {
+      Throw(Code::kInvalidArgument, "--set '{}': give a number of {} from {} to {}", Printable(change_), of,
+            least, most);
+    }
+    return number;
+  }
+
   int64_t ChangeRanks() {
-    int64_t ranks = 0;
-    const auto [end, problem] = std::from_chars(value_.data(), value_.data() + value_.size(), ranks);
-    if (problem != std::errc() || end != value_.data() + value_.size() || ranks < 1 || ranks > kMostRanks)
-      Throw(Code::kInvalidArgument, "--set '{}': give a number of ranks up to {}", Printable(change_),
-            kMostRanks);
+    const int64_t ranks = WholeNumber(1, kMostRanks, "ranks");
     Need(WhyNotRanks(ranks, graph_));
     SetRanks(ranks, &graph_);
     return static_cast<int64_t>(graph_.collectives.size());
+  }
+
+  int64_t OverlapCollectives() {
+    glob_ = value_;
+    std::vector<char> chosen;
+    std::set<std::string> kinds;
+    for (const ReplayTask& task : graph_.tasks) {
+      const bool collective = task.kind == Kind::kCollective;
+      const std::string kind = collective ? CollectiveKind(NameOf(task)) : "";
+      if (collective) kinds.insert(kind);
+      chosen.push_back(collective && (kind == value_ || Named(task)) ? 1 : 0);
+    }
+    const int64_t count = std::ranges::count(chosen, 1);
+    if (count == 0 && kinds.empty())
+      Throw(Code::kNotFound, "--set '{}': the trace has no collectives", Printable(change_));
+    if (count == 0) {
+      Throw(Code::kNotFound, "--set '{}' meets no collective of the trace; it has {}", Printable(change_),
+            Printable(fmt::format("{}", fmt::join(kinds, ", ")).substr(0, 200)));
+    }
+    OverlapTasks(chosen, &graph_);
+    return count;
+  }
+
+  int64_t ChangeLinks(bool of_host) {
+    const double bandwidth = ParseBandwidth(value_);
+    if (!(bandwidth >= 1 && bandwidth <= 1e18))
+      Throw(Code::kInvalidArgument, "--set '{}': give a bandwidth of 1 B/s or more", Printable(change_));
+    if (!of_host && !graph_.collectives.empty()) Need(WhyNoTransferTimes(graph_));
+    const int64_t count = SetLinkBandwidth(bandwidth, of_host, &graph_);
+    if (count == 0) Refuse();
+    return count;
+  }
+
+  int64_t ChangeStream() {
+    const int64_t stream = WholeNumber(0, INT32_MAX, "a stream");
+    const std::vector<char> chosen = InRange(glob_, graph_);
+    const int64_t count = std::ranges::count(chosen, 1);
+    if (count == 0) {
+      Throw(Code::kNotFound, "--set '{}': nothing of the trace was launched in a range of such a name",
+            Printable(change_));
+    }
+    MoveToStream(chosen, stream, &graph_);
+    return count;
+  }
+
+  // Links, the host and what GPUs wait for each other stay.
+  int64_t ChangeGpu() {
+    const MeasuredGpu* to = FindMeasuredGpu(value_);
+    if (to == nullptr) {
+      Throw(Code::kInvalidArgument, "--set '{}': kernels were measured on {}", Printable(change_),
+            MeasuredGpuNames());
+    }
+    std::map<int, const MeasuredGpu*> from;  // by queue
+    for (size_t q = 0; q < graph_.queues.size(); ++q) {
+      const auto device = std::ranges::find(graph_.devices, graph_.queues[q].device, &TraceDevice::id);
+      if (graph_.queues[q].device < 0) continue;
+      const std::string model = device == graph_.devices.end() ? "" : device->model;
+      from[static_cast<int>(q)] = FindMeasuredGpu(model);
+      if (from[static_cast<int>(q)] != nullptr) continue;
+      Throw(Code::kFailedPrecondition, "--set '{}': the trace is of {}, and kernels were measured on {}",
+            Printable(change_), model.empty() ? "a GPU whose model it does not say" : Printable(model),
+            MeasuredGpuNames());
+    }
+    int64_t count = 0;
+    for (ReplayTask& task : graph_.tasks) {
+      if (!task.on_device() || task.kind == Kind::kCollective || task.crosses) continue;
+      const double ratio = KernelRatio(*from.at(task.queue), *to, NameOf(task), task.ns, spread_);
+      task.ns = std::llround(static_cast<double>(task.ns) * ratio);
+      ++count;
+    }
+    return count;
   }
 
   int64_t Capture() {
@@ -213,6 +305,7 @@ class Changer {
   }
 
   const std::string_view change_;
+  const Spread spread_;
   ReplayGraph& graph_;
   std::string_view value_, glob_;
   double factor_ = 1;
@@ -221,12 +314,15 @@ class Changer {
 
 }  // namespace
 
-int64_t ApplyChange(std::string_view change, ReplayGraph* graph) { return Changer(change, graph).Apply(); }
+int64_t ApplyChange(std::string_view change, ReplayGraph* graph, Spread spread) {
+  return Changer(change, spread, graph).Apply();
+}
 
 std::string WhatIfForms() {
   return "kernel:GLOB.speed=, GPU:N.speed=, link.speed=, host.speed=, launch.overhead=, "
          "copy:GLOB=removed or overlapped, straggler=removed, ranks=, "
-         "graph=captured or none";
+         "graph=captured or none, overlap=COLLECTIVE, range:GLOB.stream=N, gpu=, link.bandwidth=, "
+         "host_link.bandwidth=";
 }
 
 }  // namespace lanescope::traces

@@ -6,21 +6,35 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/replay/gpu_ratios.h"
 #include "traces/replay/replay_graph.h"
 
 namespace lanescope::traces {
 
 // Returns how many tasks or collectives it concerns. The forms are those of FindWhatIf; throws what that
 // throws.
-int64_t ApplyChange(std::string_view change, ReplayGraph* graph);
+// `spread`: of changes by ratios that spread, what is asked for.
+int64_t ApplyChange(std::string_view change, ReplayGraph* graph, Spread spread = Spread::kMiddle);
 
 // From the moment when all GPUs were at a collective to the next one, a GPU that took longer than half of
 // them takes as long as the slowest of that half: all that it and its threads did is shorter by one factor.
 void RemoveStragglers(ReplayGraph* graph);
 
-// Copies chosen by task take no time, nor do their calls; or nothing but synchronising calls waits for them.
+// Copies chosen by task take no time, nor do their calls; or nothing but synchronising calls waits for what
+// is chosen.
 void RemoveCopies(const std::vector<char>& copies, ReplayGraph* graph);
-void OverlapCopies(const std::vector<char>& copies, ReplayGraph* graph);
+void OverlapTasks(const std::vector<char>& chosen, ReplayGraph* graph);
+
+// By task, whether it was launched in a range of such a name, of its launching thread.
+std::vector<char> InRange(std::string_view glob, const ReplayGraph& graph);
+// What is chosen runs on the stream of this number, behind what was on its own before it; nothing of its own
+// waits for it.
+void MoveToStream(const std::vector<char>& chosen, int64_t stream, ReplayGraph* graph);
+
+// What links between GPUs carry, or those between a GPU and the host. The fastest of a kind (of copies, of
+// collectives) says what they carry in the trace; what others take beyond that stays. Returns how many copies
+// and parts of collectives say how much they move.
+int64_t SetLinkBandwidth(double bytes_per_second, bool of_host, ReplayGraph* graph);
 
 // What a process launches in a step and between two of its waits as one graph: the host launches it and waits
 // for it, and what else the threads that launched did in the step goes; operations keep their order on their

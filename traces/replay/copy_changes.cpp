@@ -51,27 +51,27 @@ void RemoveCopies(const std::vector<char>& copies, ReplayGraph* changed) {
   }
 }
 
-void OverlapCopies(const std::vector<char>& copies, ReplayGraph* changed) {
+void OverlapTasks(const std::vector<char>& chosen, ReplayGraph* changed) {
   ReplayGraph& graph = *changed;
-  ReleaseCallers(copies, changed);
-  // By copy: what was before it on its stream and is not set apart itself; -1: nothing.
+  ReleaseCallers(chosen, changed);
+  // By task chosen: what was before it on its stream and is not set apart itself; -1: nothing.
   std::map<int, int> before;
-  for (size_t i = 0; i < copies.size(); ++i) {
+  for (size_t i = 0; i < chosen.size(); ++i) {
     const auto holds = std::span(graph.holds.items)
                            .subspan(static_cast<size_t>(graph.holds.first[i]),
                                     static_cast<size_t>(graph.holds.first[i + 1] - graph.holds.first[i]));
-    if (copies[i] != 0) {
+    if (chosen[i] != 0) {
       graph.tasks[i].apart = true;
-      int& of_copy = before.try_emplace(static_cast<int>(i), -1).first->second;
+      int& of_chosen = before.try_emplace(static_cast<int>(i), -1).first->second;
       for (const ReplayHold& hold : holds) {
         if (hold.why != Why::kStream || hold.from < 0) continue;
         const auto earlier = before.find(hold.from);
-        of_copy = earlier == before.end() ? hold.from : earlier->second;
+        of_chosen = earlier == before.end() ? hold.from : earlier->second;
       }
       continue;
     }
     for (ReplayHold& hold : holds) {
-      if (hold.from < 0 || copies[static_cast<size_t>(hold.from)] == 0 || !graph.tasks[i].on_device())
+      if (hold.from < 0 || chosen[static_cast<size_t>(hold.from)] == 0 || !graph.tasks[i].on_device())
         continue;
       hold.from = hold.why == Why::kStream ? before.at(hold.from) : -1;
     }

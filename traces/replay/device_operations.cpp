@@ -23,6 +23,9 @@ DeviceOperations::DeviceOperations(const TraceRun& run)
     : run_(run), calls_(run.api_calls), names_(run.texts) {
   const std::vector<int> gpus = WorkingGpus(run);
   const auto on_gpu = [&](const auto& activity) { return std::ranges::binary_search(gpus, activity.device); };
+  std::vector<int64_t> message(run.launches.size(), 0);
+  for (const TraceCollective& collective : run.collectives)
+    message[static_cast<size_t>(collective.launch)] = collective.bytes;
   std::vector<char> communication;
   for (const std::string& text : run.texts) communication.push_back(IsCommunication(text) ? 1 : 0);
   for (size_t i = 0; i < run.launches.size(); ++i) {
@@ -31,11 +34,13 @@ DeviceOperations::DeviceOperations(const TraceRun& run)
     const bool nccl = launch.name >= 0 && communication[static_cast<size_t>(launch.name)] != 0;
     Add(launch, nccl ? ReplayTask::Kind::kCollective : ReplayTask::Kind::kKernel, launch.name, false,
         static_cast<int>(i));
+    operations_.back().bytes = message[i];
   }
   for (const TraceCopy& copy : run.copies) {
-    if (on_gpu(copy))
-      Add(copy, ReplayTask::Kind::kCopy, AddName(NvprofCopyName(copy.kind)),
-          copy.copy_class != CopyClass::kWithinDevice, -1);
+    if (!on_gpu(copy)) continue;
+    Add(copy, ReplayTask::Kind::kCopy, AddName(NvprofCopyName(copy.kind)),
+        copy.copy_class != CopyClass::kWithinDevice, -1);
+    operations_.back().bytes = copy.bytes;
   }
   for (const TraceMemset& memset : run.memsets) {
     if (on_gpu(memset)) Add(memset, ReplayTask::Kind::kMemset, AddName(std::string(kMemsetName)), false, -1);

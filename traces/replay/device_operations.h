@@ -27,6 +27,7 @@ struct DeviceOperation {
   int before = -1;        // of those that began before on its stream the one that ended last
   bool in_graph = false;  // its call launched it with others, as one graph
   int after_node = -1;    // of a node of a graph: the node of the same launch that it follows; -1: none
+  int64_t bytes = 0;      // of a copy or of a collective's message; 0: not known
 };
 
 struct DeviceStream {

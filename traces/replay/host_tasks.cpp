@@ -66,7 +66,7 @@ class HostTaskMaker {
       return x.start_ns != y.start_ns ? x.start_ns < y.start_ns : x.end_ns > y.end_ns;
     });
     const auto queue = first_queue_ + static_cast<int>(made_.queues.size());
-    made_.queues.push_back({-1, GlobalPidOf(thread), LabelOf(thread)});
+    made_.queues.push_back({-1, GlobalPidOf(thread), LabelOf(thread), thread, -1});
     int64_t now = begin_ns_;
     int outer = -1;
     for (const int number : *calls) {

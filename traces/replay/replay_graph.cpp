@@ -45,6 +45,7 @@ class GraphBuilder {
     FillSteps();
     graph_.names = operations_.TakeNames();
     graph_.devices = run_.devices;
+    graph_.ranges = run_.ranges;
     return std::move(graph_);
   }
 
@@ -70,7 +71,8 @@ class GraphBuilder {
   void AddTasks() {
     for (const DeviceStream& stream : operations_.streams()) {
       graph_.queues.push_back({stream.device, stream.global_pid,
-                               run_.DeviceLabel(stream.device) + " stream " + std::to_string(stream.number)});
+                               run_.DeviceLabel(stream.device) + " stream " + std::to_string(stream.number),
+                               0, stream.number});
     }
     host_ =
         MakeHostTasks(run_, waits_, graph_.begin_ns, static_cast<int>(graph_.queues.size()), &operations_);
@@ -82,6 +84,7 @@ class GraphBuilder {
       task.ns = operation.end_ns - operation.start_ns;
       task.call = LauncherOf(operation);
       task.crosses = operation.crosses;
+      task.bytes = operation.bytes;
       tasks.push_back(task);
     }
     std::vector<int> order(tasks.size()), position(tasks.size());

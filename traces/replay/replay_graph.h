@@ -27,6 +27,7 @@ struct ReplayTask {
   int64_t ns = 0;                    // that it takes by itself; of a collective from when all are there
   int call = -1;                     // of what runs on a device: the task that launched it; -1: nobody says
   int collective = -1;               // index into ReplayGraph::collectives; -1: of one GPU, as far as known
+  int64_t bytes = 0;                 // of a copy or of a collective's message; 0: not known
   bool crosses = false;              // a copy from or to elsewhere
   bool apart = false;                // nothing on its queue waits for it
   bool gone = false;                 // a change took it away; steps do not begin or end with it
@@ -48,6 +49,8 @@ struct ReplayQueue {
   int device = -1;  // the trace's number; -1: a thread
   int64_t global_pid = 0;
   std::string label;
+  int64_t global_tid = 0;  // of a thread
+  int stream = -1;         // the trace's number
 };
 
 // What was recorded, and what had to be taken from times. Counts.
@@ -70,7 +73,8 @@ struct ReplayGraph {
   std::vector<ReplayQueue> queues;
   std::vector<std::string> names;
   std::vector<TraceDevice> devices;
-  std::vector<TraceStep> steps;  // measured; without any, one from first to last activity
+  std::vector<TraceRange> ranges;  // their texts are indexes into `names`
+  std::vector<TraceStep> steps;    // measured; without any, one from first to last activity
   bool has_steps = false;
   int64_t begin_ns = 0;  // of the first task
   LaunchTimes launch;

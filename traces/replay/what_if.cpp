@@ -94,6 +94,18 @@ void FillPaths(const MeanPath& replayed, const MeanPath& predicted, WhatIf* what
   });
 }
 
+int64_t MeanPredicted(const ReplayGraph& graph, const std::vector<std::string>& changes, Spread spread,
+                      const std::vector<WhatIf::Step>& steps) {
+  ReplayGraph changed = graph;
+  for (const std::string& change : changes) ApplyChange(change, &changed, spread);
+  const auto lengths = LengthsOf(StepsOf(changed, Replay(changed)));
+  int64_t sum = 0;
+  for (const WhatIf::Step& step : steps) {
+    if (const auto found = lengths.find(step.number); found != lengths.end()) sum += found->second;
+  }
+  return steps.empty() ? 0 : sum / std::ssize(steps);
+}
+
 }  // namespace
 
 double WhatIf::Mean(int64_t Step::*part) const {
@@ -123,6 +135,10 @@ WhatIf FindWhatIf(const ReplayGraph& graph, const std::vector<std::string>& chan
       what_if.steps.push_back({number, ns, before.at(number), after.at(number)});
   }
   FillPaths(PathOf(graph, replayed), PathOf(changed, predicted), &what_if);
+  if (std::ranges::any_of(changes, [](const std::string& change) { return change.starts_with("gpu="); })) {
+    what_if.range = {MeanPredicted(graph, changes, Spread::kLow, what_if.steps),
+                     MeanPredicted(graph, changes, Spread::kHigh, what_if.steps)};
+  }
   return what_if;
 }
 

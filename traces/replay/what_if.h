@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,12 @@ struct WhatIf {
   std::vector<Change> changes;
   ReplayPath replayed, predicted;
   std::vector<PathOp> ops;  // longest first
+  // Of changes by ratios that spread: the mean predicted step where all of them are what 5% and 95% of those
+  // measured are under.
+  struct Range {
+    int64_t low_ns = 0, high_ns = 0;
+  };
+  std::optional<Range> range;
 
   // Means over the steps.
   double measured_ns() const { return Mean(&Step::measured_ns); }
@@ -64,6 +71,13 @@ std::string WhatIfForms();
 //   launch.overhead=0us      calls that launch something take this long
 //   copy:GLOB=removed        copies of these names ("[CUDA memcpy HtoD]") take no time, nor do their calls
 //   copy:GLOB=overlapped     nothing but synchronising calls waits for them
+//   graph=captured           what a process launches in a step and between two of its waits is one CUDA graph
+//   graph=none               nodes of graphs are launched one by one
+//   overlap=AllReduce        nothing but synchronising calls waits for such collectives (a kind, or a GLOB)
+//   range:GLOB.stream=9      what was launched in ranges of these names runs on this stream, behind what came
+//                            before it on its own; nothing of that stream waits for it
+//   gpu=h200                 kernels take as long as such ones do on that GPU, by measured ratios that spread
+//   link.bandwidth=50GB/s    what links between GPUs carry; host_link.bandwidth: those to the host
 //   straggler=removed        no GPU is later at a collective than half of them are
 //   ranks=16                 the job on so many GPUs of the same work each: its collectives last longer, by
 //                            the rule of their algorithm

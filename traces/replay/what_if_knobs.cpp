@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "core/base/printable.h"
 #include "core/base/statistics.h"
+#include "traces/read/collectives.h"
 #include "traces/replay/change.h"
 #include "traces/replay/refusals.h"
 #include "traces/store/kernel_name.h"
@@ -35,7 +37,8 @@ struct Concerned {
 
 // All parts of the trace in one pass.
 struct Parts {
-  Concerned host, moving, collectives;
+  Concerned host, moving, collectives, all_collectives;
+  std::set<std::string> kinds;               // of collectives
   std::map<int, Concerned> gpus;             // by device: kernels that do not wait for others
   std::map<int, Concerned> kernels, copies;  // by name
   std::vector<int> launching;                // calls
@@ -45,6 +48,10 @@ struct Parts {
       if (task.call >= 0) launching.push_back(task.call);
       if (task.kind == Kind::kHostWork) host.Add(task);
       if (task.collective >= 0 || task.crosses) moving.Add(task);
+      if (task.kind == Kind::kCollective && task.name >= 0) {
+        all_collectives.Add(task);
+        kinds.insert(CollectiveKind(graph.names[static_cast<size_t>(task.name)]));
+      }
       if (task.kind == Kind::kKernel || task.kind == Kind::kMemset)
         gpus[graph.queues[static_cast<size_t>(task.queue)].device].Add(task);
       if (task.kind == Kind::kKernel || task.kind == Kind::kCollective) kernels[task.name].Add(task);
@@ -164,6 +171,10 @@ std::vector<WhatIfKnob> FindWhatIfKnobs(const ReplayGraph& graph) {
     add(Knob(Of::kChoice, "straggler", "the GPU that others wait for", parts.collectives),
         WhyNoRankWaits(graph));
     knobs.back().choices = {"removed"};
+  }
+  if (!parts.kinds.empty()) {
+    add(Knob(Of::kChoice, "overlap", "collectives that nothing waits for", parts.all_collectives));
+    knobs.back().choices.assign(parts.kinds.begin(), parts.kinds.end());
   }
   for (const auto& [device, kernels] : parts.gpus) {
     const std::string label = DeviceLabel(graph.devices, device);
