@@ -23,7 +23,9 @@ double StudentQuantile(double alpha, double freedom);
 // `differences`: of runs that stood beside each other, one of each side. Wilcoxon's signed ranks: that which
 // of the two was called the candidate did not matter makes every sign as likely as its opposite, whatever the
 // distribution, so the interval holds for heavy tails, two usual speeds, and what drifts from one pair to the
-// next. `value` is Hodges' and Lehmann's estimate. None for too few.
+// next. `value` is Hodges' and Lehmann's estimate. Where some rounds
+// were disturbed grossly the signs alone count, and the median: it holds as well, since which of the two it
+// is depends on the sizes of the differences alone. None for too few.
 std::optional<ChangeInterval> PairedChange(std::span<const double> differences, double alpha);
 // How many pairs that takes at least.
 int FewestPairs(double alpha);

@@ -57,7 +57,7 @@ class ComparedQuantity {
     if (request_.in_turn) {
       std::vector<double> pairs;
       for (size_t i = 0; i < base_.size(); ++i) pairs.push_back(RelativeDifference(base_[i], candidate_[i]));
-      if (const auto change = PairedChange(pairs, alpha_)) return {*change, "signed ranks"};
+      if (const auto change = PairedChange(pairs, alpha_)) return {*change, "pairs"};
     } else {
       if (spread().freedom >= kLeastFreedom) return {OverBaselines(), "earlier baselines"};
       if (const auto change = TwoSampleChange(products_, n, m, alpha_)) return {*change, "ranks"};

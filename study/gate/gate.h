@@ -46,7 +46,7 @@ struct QuantityChange {
   double base = 0, candidate = 0;  // of their middle runs; ns or bytes
   // (candidate - base) / base, of idle time / step. Infinite where the baseline has none of it.
   ChangeInterval change{};
-  std::string by{};  // what the interval goes by: "signed ranks", "ranks", "earlier baselines", "spread of
+  std::string by{};  // what the interval goes by: "pairs", "ranks", "earlier baselines", "spread of
                      // runs", "assumed spread", "exact", "draws of costs"
   // Of each side, in all: that would tell a change like this one from the budget. 0: it is told, or no number
   // that anybody would wait for does.

@@ -28,6 +28,19 @@ TEST(ChangeInterval, SignedRanks) {
   EXPECT_DOUBLE_EQ(change->value, 5.5);
 }
 
+// Of twenty pairs three are off by a thousand: by signs, at 0.005 the three smallest and largest go (0.0013
+// of all signs have so few of one kind; with a fourth 0.0059), so that 4 and 17 of 1..20 bound.
+TEST(ChangeInterval, GrossRoundsCountForTheirSigns) {
+  std::vector<double> differences(20);
+  std::iota(differences.begin(), differences.end(), 1.0);
+  for (size_t i = 17; i < 20; ++i) differences[i] *= 1000;
+  const auto change = PairedChange(differences, 0.005);
+  ASSERT_TRUE(change.has_value());
+  EXPECT_DOUBLE_EQ(change->low, 4);
+  EXPECT_DOUBLE_EQ(change->high, 17);
+  EXPECT_DOUBLE_EQ(change->value, 10.5);
+}
+
 // All signs alike happen once in 2^n.
 TEST(ChangeInterval, FewestPairs) {
   EXPECT_EQ(FewestPairs(0.005), 8);

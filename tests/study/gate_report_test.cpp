@@ -18,10 +18,10 @@ GateResult Result() {
   QuantityChange step{.quantity = ParseQuantities("step")[0], .base = 1e6, .candidate = 1.1e6};
   step.verdict = GateVerdict::kWorse;
   step.change = {0.1, 0.09, 0.11};
-  step.by = "signed ranks";
+  step.by = "pairs";
   QuantityChange idle{.quantity = ParseQuantities("idle")[0], .base = 0, .candidate = 5};
   idle.change = {0.02, -0.01, std::numeric_limits<double>::infinity()};
-  idle.by = "signed ranks";
+  idle.by = "pairs";
   idle.wanted_runs = 40;
   QuantityChange memory{.quantity = ParseQuantities("memory")[0], .base = 1024, .candidate = 1024};
   memory.verdict = GateVerdict::kFine;
@@ -71,8 +71,8 @@ Base: a.db (1 run). Candidate: b&lt;1&gt;.db (20 runs), run in turn.
 
 | | verdict | base | candidate | change | interval | by |
 |---|---|---:|---:|---:|---|---|
-| step | worse | 1 ms | 1.1 ms | +10.0% | +9.0% to +11.0% | signed ranks |
-| idle | cannot tell | 0 ns | 5 ns | +2.0% | -1.0% to without end | signed ranks |
+| step | worse | 1 ms | 1.1 ms | +10.0% | +9.0% to +11.0% | pairs |
+| idle | cannot tell | 0 ns | 5 ns | +2.0% | -1.0% to without end | pairs |
 | memory | fine | 1 KiB | 1 KiB | 0.0% | 0.0% to 0.0% | exact |
 
 | op | device | adds to the step | interval |
