@@ -89,7 +89,7 @@ TEST_F(GateOfTraces, ReportsAreWholeOrNotThere) {
 }
 
 TEST(GateOfCommands, StatusesAndRefusals) {
-  // A tenth of a second more is worse than nothing whatever the machine does beside it.
+  // Three tenths of a second more are worse than nothing whatever the machine does beside it.
   const Outcome worse =
       Lanescope({"gate", "--run", "true", "sleep 0.3", "--rounds", "9", "--warmup", "0", "--budget", "1%"});
   EXPECT_EQ(worse.status, 1) << worse.output << worse.errors;
