@@ -1,4 +1,4 @@
-// What a step asks of the driver of its GPUs, counted on a CUDA made of host memory: calls, and nodes of
+// Demands of a step on the driver of its GPUs, counted on a CUDA made of host memory: calls, and nodes of
 // recorded graphs that note a time. Steps whose commands are not timed ("0") have none of the latter.
 #include <benchmark/benchmark.h>
 

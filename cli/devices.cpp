@@ -105,7 +105,7 @@ void PrintTable(const Machine& machine) {
   if (!links.empty()) PrintText("\n" + links.Take(LineWidth()));
 }
 
-// Of a device that has them to itself, or shares them with the other parts of its GPU.
+// Multiprocessors of a device that has them to itself, or shares them with the other parts of its GPU.
 std::string MultiprocessorsText(const DeviceSpec& device) {
   if (device.multiprocessors == 0) return "-";
   const bool shares = device.kind == DeviceKind::kLogical && device.sm_share == 0;

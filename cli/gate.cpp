@@ -81,7 +81,7 @@ int64_t UtcNs() {
 
 bool IsBaseline(const std::string& side) { return side.starts_with('@'); }
 
-// What the gate found, and the candidate's runs, for the store.
+// Holds what the gate found, and the candidate's runs, for the store.
 struct Gated {
   study::GateResult result;
   std::vector<study::RunSample> candidate;

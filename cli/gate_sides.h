@@ -18,7 +18,7 @@ struct TraceSide {
 // FILE:RUN, or all measured runs of FILE. Throws FailedPrecondition for predictions, and for runs of several
 // graphs or strategies.
 TraceSide ReadTraceSide(const std::string& text, std::span<const study::Quantity> quantities);
-// Of a trace that a command has just written.
+// Reads a trace that a command has just written.
 study::MeasuredRun ReadOnlyRun(const std::string& trace, std::span<const study::Quantity> quantities);
 
 }  // namespace lanescope::cli

@@ -28,14 +28,15 @@ class FrontEnds {
     if (plan_.gpu_of[queue] >= 0) ++gpu(queue).running;
   }
 
-  // What passes more between two commands of the stream now, in gaps of it, and in the course of the next.
+  // Time that passes more between two commands of the stream now, in gaps of it, and in the course of the
+  // next.
   double Between(QueueId queue) const { return IsCrowded(queue) ? plan_.front_end.between : 0; }
   double Within(QueueId queue) const {
     if (!IsCrowded(queue)) return 0;
     return gpu(queue).running > 0 ? plan_.front_end.beside_running : plan_.front_end.beside_waiting;
   }
 
-  // What passes more until a command of another stream goes on.
+  // Time that passes more until a command of another stream goes on.
   double HandingOver(QueueId queue) const { return IsCrowded(queue) ? plan_.front_end.handing_over : 0; }
 
  private:

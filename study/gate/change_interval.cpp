@@ -100,7 +100,7 @@ int64_t LeftOutOfSamples(int64_t n, int64_t m, double alpha) {
   return LeftOut(weights, total, alpha);
 }
 
-// Of n signs, each as likely as its opposite.
+// For n signs, each as likely as its opposite.
 int64_t LeftOutOfSigns(size_t n, double alpha) {
   std::vector<double> weights{1};
   for (size_t i = 0; i < n; ++i) {

@@ -14,18 +14,18 @@ struct ChangeInterval {
   double value = 0, low = 0, high = 0;
 };
 
-// Of a normal distribution whose spread is itself measured, by `freedom` degrees: the value that is exceeded
+// For a normal distribution whose spread is itself measured, by `freedom` degrees: the value that is exceeded
 // with probability `alpha` (0 < alpha < 0.5, freedom >= 1).
 double StudentQuantile(double alpha, double freedom);
 
 // All of these err below `low` with a probability of `alpha` at most, and above `high` with the same.
 
-// `differences`: of runs that stood beside each other, one of each side. Wilcoxon's signed ranks: that which
-// of the two was called the candidate did not matter makes every sign as likely as its opposite, whatever the
-// distribution, so the interval holds for heavy tails, two usual speeds, and what drifts from one pair to the
-// next. `value` is Hodges' and Lehmann's estimate. Where some rounds
-// were disturbed grossly the signs alone count, and the median: it holds as well, since which of the two it
-// is depends on the sizes of the differences alone. None for too few.
+// `differences`: of runs that stood beside each other, one of each side. Wilcoxon's signed ranks: where a
+// coin says which of the two runs first and neither is slower, every sign is as likely as its opposite,
+// whatever the distribution, heavy tails, two usual speeds and drift from one pair to the next among them.
+// For a change other than 0, and for runs that took turns without a coin, the interval is an approximation.
+// `value` is Hodges' and Lehmann's estimate. Where some rounds were disturbed grossly the signs alone count,
+// and the median: which of the two it is depends on the sizes of the differences alone. None for too few.
 std::optional<ChangeInterval> PairedChange(std::span<const double> differences, double alpha);
 // How many pairs that takes at least.
 int FewestPairs(double alpha);

@@ -13,7 +13,7 @@
 
 namespace lanescope::study {
 
-// What stands in a command for the trace that it writes.
+// The text that stands in a command for the trace that it writes.
 inline constexpr char kTracePlace[] = "{trace}";
 
 struct MeasuredRun {

@@ -50,7 +50,7 @@ class ComparedQuantity {
       const auto [low, high] = std::ranges::minmax(products_);
       return {{Median(products_), low, high}, "exact"};
     }
-    // What neither side has any of.
+    // A quantity that neither side has any of.
     const auto has_some = [](const QuantitySample& sample) { return sample.value > 0; };
     if (std::ranges::none_of(base_, has_some) && std::ranges::none_of(candidate_, has_some))
       return {{}, "exact"};
@@ -108,7 +108,7 @@ class ComparedQuantity {
     const double scale = Scale();
     return scale > 0 ? squares / (scale * scale) : 0;
   }
-  // What a single run's own steps leave open; of several runs their spread has it.
+  // The spread that a single run's own steps leave open; of several runs their spread has it.
   double SquaredErrors(bool counts) const {
     if (!counts || Scale() <= 0) return 0;
     double squares = 0;

@@ -73,7 +73,7 @@ GateResult Gate(const GateRequest& request);
 // The verdict of a quantity whose change is known as far as that; `error` beyond it is the caller's.
 QuantityChange JudgeChange(const Quantity& quantity, double base, double candidate,
                            const ChangeInterval& relative, double budget, std::string by);
-// Of all of its quantities.
+// The verdict of all of its quantities.
 GateVerdict VerdictOf(const std::vector<QuantityChange>& quantities);
 
 // A difference, relative to the mean of both scales; 0 where both are 0.

@@ -21,7 +21,7 @@ std::string SignedShare(double share) {
   return SignedPercentText(share);
 }
 
-// What decides: the worst of those with the gate's own verdict.
+// The quantity that decides: the worst of those with the gate's own verdict.
 const QuantityChange* Deciding(const GateResult& result) {
   const QuantityChange* deciding = nullptr;
   for (const QuantityChange& change : result.quantities) {

@@ -1,5 +1,5 @@
-// What a gate says, for other programs: JSON, JUnit's XML for servers of continuous integration, Markdown for
-// a pull request. Same result, same bytes.
+// The result of a gate, for other programs: JSON, JUnit's XML for servers of continuous integration, Markdown
+// for a pull request. Same result, same bytes.
 #pragma once
 
 #include <string>

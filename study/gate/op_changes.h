@@ -10,7 +10,7 @@
 
 namespace lanescope::study {
 
-// What an op adds to the change of a mean step: its time on the path and the waiting before it (ns).
+// The time that an op adds to the change of a mean step: its time on the path and the waiting before it (ns).
 struct OpChange {
   std::string name, devices;
   double change_ns = 0, low_ns = 0, high_ns = 0;

@@ -19,7 +19,7 @@ constexpr int kDraws = 100;
 constexpr size_t kMostDrawnCommands = 4'000'000;
 constexpr int kFewestDraws = 20;
 constexpr size_t kShownOps = 8;
-// What an estimate's spread is: nine in ten lie within it.
+// The spread of an estimate: nine in ten lie within it.
 constexpr double kNineInTenSigmas = 1.645;
 
 double NextNormal(std::mt19937_64* bits) {
@@ -77,7 +77,7 @@ class DrawnPlan {
   static constexpr double kLongestNs = 1e15;
   const Workload& workload() const { return *plan_.placed->workload; }
 
-  // The same text in every plan of a machine.
+  // A text that is alike in every plan of a machine.
   std::string TextOfKind(CommandId c) const {
     const Schedule& schedule = *plan_.schedule;
     const Command& command = schedule.commands[c];

@@ -1,4 +1,4 @@
-// What a gate looks at: of every run, how much of what a step takes.
+// The quantities that a gate looks at: of every run, how much of what a step takes.
 #pragma once
 
 #include <string>

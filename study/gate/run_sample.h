@@ -1,4 +1,4 @@
-// What one run says of each quantity: its typical step, and how well its own steps tell that.
+// The figures of one run for each quantity: its typical step, and how well its own steps tell that.
 #pragma once
 
 #include <cstdint>

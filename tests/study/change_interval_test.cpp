@@ -16,7 +16,7 @@ TEST(ChangeInterval, StudentQuantiles) {
   EXPECT_NEAR(StudentQuantile(0.005, 1e6), 2.5758, 1e-4);
 }
 
-// Of ten pairs with differences 1..10 the 55 means of two; tables of signed ranks leave out 8 at 0.025 (the
+// Ten pairs with differences 1..10 have 55 means of two; tables of signed ranks leave out 8 at 0.025 (the
 // critical value), so the ninth smallest bounds the interval: 1, 1.5, 2, 2, 2.5, 2.5, 3, 3, 3.
 TEST(ChangeInterval, SignedRanks) {
   std::vector<double> differences(10);
@@ -28,7 +28,7 @@ TEST(ChangeInterval, SignedRanks) {
   EXPECT_DOUBLE_EQ(change->value, 5.5);
 }
 
-// Of twenty pairs three are off by a thousand: by signs, at 0.005 the three smallest and largest go (0.0013
+// In twenty pairs three are off by a thousand: by signs, at 0.005 the three smallest and largest go (0.0013
 // of all signs have so few of one kind; with a fourth 0.0059), so that 4 and 17 of 1..20 bound.
 TEST(ChangeInterval, GrossRoundsCountForTheirSigns) {
   std::vector<double> differences(20);

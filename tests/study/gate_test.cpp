@@ -170,7 +170,7 @@ TEST(Gate, MemoryIsExact) {
   EXPECT_EQ(Gate(request).verdict, GateVerdict::kFine);
 }
 
-// What the baseline has none of: more of it is without end, nothing of it is no change.
+// A baseline may have nothing of a quantity: more of it is without end, nothing of it is no change.
 TEST(Gate, ZeroDurations) {
   GateRequest request = RequestOf(0.02);
   request.in_turn = true;

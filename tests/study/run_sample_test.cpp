@@ -1,4 +1,4 @@
-// What a run says of each quantity, of runs whose times are written down here.
+// Figures of each quantity, of runs whose times are written down here.
 #include "study/gate/run_sample.h"
 
 #include <gtest/gtest.h>

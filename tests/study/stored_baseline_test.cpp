@@ -60,7 +60,7 @@ TEST(BaselineStore, WhatIsStoredIsThere) {
                     "idle");
 }
 
-// Of 100, 102, 100, 102: neighbours differ by 2 of 101, so that a record has a spread of that over the root
+// With 100, 102, 100, 102: neighbours differ by 2 of 101, so that a record has a spread of that over the root
 // of two.
 TEST(BaselineStore, RecordsDifferByTheirSteps) {
   std::vector<traces::BaselineRecord> records;

@@ -1,4 +1,4 @@
-// What-ifs of links, collectives, streams and GPUs on made traces whose truth stands beside them.
+// Changes of links, collectives, streams and GPUs on made traces whose truth stands beside them.
 #include "tests/traces/replay_trace.h"
 #include "traces/replay/gpu_ratios.h"
 
@@ -21,7 +21,7 @@ ReplayTrace ReduceBetweenKernels() {
   return trace;
 }
 
-// Of an all-reduce of two ranks every byte crosses a link once: 10 GB/s.
+// In an all-reduce of two ranks every byte crosses a link once: 10 GB/s.
 TEST(ReplayChangesTest, LinksOfAnotherBandwidth) {
   EXPECT_EQ(ReduceBetweenKernels().Simulate({"link.bandwidth=20GB/s"}), (Times{304, 304, 254}));
   EXPECT_EQ(ReduceBetweenKernels().Simulate({"link.bandwidth=10GB/s"}), (Times{304, 304, 304}));

@@ -199,7 +199,7 @@ class Changer {
     return std::ranges::count(copies, 1);
   }
 
-  // Of what: of ranks, a stream.
+  // The thing that is changed: ranks, a stream.
   int64_t WholeNumber(int64_t least, int64_t most, std::string_view of) const {
     int64_t number = 0;
     const auto [end, problem] = std::from_chars(value_.data(), value_.data() + value_.size(), number);

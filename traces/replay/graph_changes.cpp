@@ -11,7 +11,7 @@ namespace {
 using Kind = ReplayTask::Kind;
 using Why = ReplayHold::Why;
 
-// What a process launches in a step and between two of its waits: one graph.
+// The work that a process launches in a step and between two of its waits: one graph.
 struct Captured {
   int64_t global_pid = 0;
   int step = 0;

@@ -1,4 +1,4 @@
-// What launching costs, one by one and as a graph.
+// The cost of launches, one by one and as a graph.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace lanescope::traces {
 
-// What usually passes, in ns: of the trace where it says so, else of GPUs like its.
+// The time that usually passes, in ns: of the trace where it says so, else of GPUs like its.
 struct LaunchTimes {
   int64_t call_ns = 0;     // that launches one operation
   int64_t latency_ns = 0;  // from such a call to the start on an idle stream
@@ -24,7 +24,8 @@ struct LaunchTimes {
   }
 };
 
-// Of a GPU by its model ("NVIDIA H100 80GB HBM3"), of those of which nothing is known the most cautious:
+// Figures of a GPU by its model ("NVIDIA H100 80GB HBM3"), of those of which nothing is known the most
+// cautious:
 //   H100, H200, GH200   kernels 0.1 and 0.27 us (medians of 370 and 57 pairs in recordings of two programs
 //                       that are not among the pairs of docs/results/accuracy.md); 0.9 us to a memset,
 //                       6.0 after it
@@ -32,7 +33,7 @@ struct LaunchTimes {
 //   others              0.5: NVIDIA, "Getting Started with CUDA Graphs": 3.4 us for kernels of 2.9 on a V100
 LaunchTimes LaunchTimesOf(std::string_view model);
 
-// What a trace shows of it.
+// The figures that a trace shows.
 struct LaunchSamples {
   std::vector<int64_t> calls, latencies, gaps, backs;
   std::vector<int64_t> node_gaps, before_others, after_others;

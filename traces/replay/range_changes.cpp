@@ -15,7 +15,7 @@ class RangeChooser {
       if (range.text >= 0 && MatchesGlob(glob, graph.names[static_cast<size_t>(range.text)]))
         ranges_[range.global_tid].push_back({range.start_ns, range.end_ns});
     }
-    // Those that lie in one another become one.
+    // Ranges that lie in one another become one.
     for (auto& [thread, spans] : ranges_) {
       std::ranges::sort(spans);
       std::vector<Span> joined;

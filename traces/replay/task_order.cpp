@@ -38,7 +38,7 @@ class Sorter {
   }
 
  private:
-  // What waits for a collective waits for the last of its parts.
+  // A task that waits for a collective waits for the last of its parts.
   void Finish(int task) {
     const int collective = graph_.tasks[static_cast<size_t>(task)].collective;
     if (collective < 0) return Release(task);

@@ -1,4 +1,4 @@
-// What earlier runs of a program took, by name, in one SQLite file: what a gate compares with, and how much
+// Times of earlier runs of a program, by name, in one SQLite file: what a gate compares with, and how much
 // one baseline differs from the next.
 #pragma once
 

@@ -245,7 +245,7 @@ TEST(MeasureGpus, FillsTheMachine) {
   EXPECT_NO_THROW(ParseMachine(MachineToJson(machine)));
 }
 
-// What was not measured stays the data sheet's, and the label says so.
+// A rate that was not measured stays the data sheet's, and the label says so.
 TEST(MeasureGpus, SaysWhatWasMeasured) {
   StubGuard stub;
   Machine machine = GpuMachine({0, 1});

@@ -323,7 +323,7 @@ TEST(CudaTimes, EveryCommandOfEveryStep) {
     EXPECT_EQ(static_cast<int>(of_step.size()), CountWork(*step.schedule)) << "step " << number;
 }
 
-// What a step asks of the driver: calls, and nodes of recorded graphs that note a time.
+// Demands of a step on the driver: calls, and nodes of recorded graphs that note a time.
 struct DriverWork {
   int64_t calls = 0, event_nodes = 0;
   friend bool operator==(const DriverWork&, const DriverWork&) = default;
