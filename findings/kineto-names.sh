@@ -20,8 +20,9 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" torch==2.15.0 numpy==2.4.6
-PYTHONPATH="$scratch/packages" python3 -W ignore - "$scratch/trace.json" 2> "$scratch/errors" <<'END'
+PYTHONPATH="$scratch/packages" python3 -W ignore - "$scratch/trace.json" <<'END'
 import json
 import sys
 import torch

@@ -16,8 +16,9 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" tensorflow-cpu==2.21.0 keras==3.15.1 numpy==2.4.6
-PYTHONPATH="$scratch/packages" TF_CPP_MIN_LOG_LEVEL=3 python3 - 2> "$scratch/errors" <<'END'
+PYTHONPATH="$scratch/packages" TF_CPP_MIN_LOG_LEVEL=3 python3 - <<'END'
 import numpy
 import tensorflow
 
