@@ -17,6 +17,7 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" HolisticTraceAnalysis==0.5.0 pandas==3.1.1 numpy==2.4.6
 cat > "$scratch/breakdown.py" <<'END'
 import json
@@ -48,8 +49,8 @@ share = analysis.get_temporal_breakdown(visualize=False)["compute_time_pctg"].il
 kernels = analysis.get_gpu_kernel_breakdown(visualize=False)[1].set_index("name")["sum (us)"]
 print(f"compute {share:.1f}%, gemv {kernels['gemv']:.1f} us in all")
 END
-rounded=$(PYTHONPATH="$scratch/packages" python3 "$scratch/breakdown.py" "$scratch/trace" 2> "$scratch/errors" | tail -1)
-exact=$(PYTHONPATH="$scratch/packages" HTA_DISABLE_NS_ROUNDING=1 python3 "$scratch/breakdown.py" "$scratch/trace" 2> "$scratch/errors" | tail -1)
+rounded=$(PYTHONPATH="$scratch/packages" python3 "$scratch/breakdown.py" "$scratch/trace" | tail -1)
+exact=$(PYTHONPATH="$scratch/packages" HTA_DISABLE_NS_ROUNDING=1 python3 "$scratch/breakdown.py" "$scratch/trace" | tail -1)
 echo "rounded:      $rounded"
 echo "not rounded:  $exact"
 [ "$rounded" = "compute 0.0%, gemv -1000.0 us in all" ]

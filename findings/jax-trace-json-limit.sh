@@ -16,8 +16,9 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6
-PYTHONPATH="$scratch/packages" JAX_PLATFORMS=cpu python3 - "$scratch/trace" 2> "$scratch/errors" <<'END'
+PYTHONPATH="$scratch/packages" JAX_PLATFORMS=cpu python3 - "$scratch/trace" 2> "$scratch/errors" <<'END' || { cat "$scratch/errors" >&2; exit 1; }
 import glob
 import gzip
 import json

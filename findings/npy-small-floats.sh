@@ -16,6 +16,7 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" numpy==2.4.6 ml_dtypes==0.6.0
 PYTHONPATH="$scratch/packages" python3 - <<'END'
 import io

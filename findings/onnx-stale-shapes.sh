@@ -16,6 +16,7 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" onnx==1.23.2 onnxruntime==1.32.0 numpy==2.4.6
 PYTHONPATH="$scratch/packages" python3 - <<'END'
 import numpy

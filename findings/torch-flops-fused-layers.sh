@@ -21,6 +21,7 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" torch==2.15.0 numpy==2.4.6
 PYTHONPATH="$scratch/packages" python3 -W ignore - <<'END'
 import torch

@@ -17,6 +17,7 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6
 PYTHONPATH="$scratch/packages" JAX_PLATFORMS=cpu python3 - <<'END'
 import jax

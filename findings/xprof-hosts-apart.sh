@@ -15,6 +15,7 @@ set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
+cd "$scratch"
 python3 -m pip install --quiet --no-compile --target "$scratch/packages" jax==0.10.2 jaxlib==0.10.2 numpy==2.4.6 xprof==2.24.2
 export PYTHONPATH="$scratch/packages" JAX_PLATFORMS=cpu TF_CPP_MIN_LOG_LEVEL=3
 cat > "$scratch/hosts.py" <<'END'
@@ -51,7 +52,7 @@ python3 "$scratch/hosts.py" "$scratch"
 mkdir "$scratch/job"
 cp "$scratch"/a/plugins/profile/*/*.xplane.pb "$scratch/job/a.xplane.pb"
 cp "$scratch"/b/plugins/profile/*/*.xplane.pb "$scratch/job/b.xplane.pb"
-python3 - "$scratch/job" 2> "$scratch/errors" <<'END'
+python3 - "$scratch/job" <<'END'
 import json
 import sys
 from jax.profiler import ProfileData
