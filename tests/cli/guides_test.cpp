@@ -170,8 +170,8 @@ INSTANTIATE_TEST_SUITE_P(, Guides,
                                          Page{"nvlink", 1}, Page{"trace", 1}, Page{"tune-a-placement", 0},
                                          Page{"plan-a-cluster", 0}, Page{"read-a-trace", 0},
                                          Page{"write-a-graph", 0}, Page{"add-a-gpu", 0}),
-                         [](const auto& info) {
-                           std::string name = info.param.name;
+                         [](const auto& page) {
+                           std::string name = page.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

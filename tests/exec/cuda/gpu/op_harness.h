@@ -239,8 +239,8 @@ inline void ExpectCloseResults(const OpResult& actual, const OpResult& expected,
   for (size_t i = 0; i < actual.size(); ++i) {
     ASSERT_EQ(actual[i].shape(), expected[i].shape()) << what << " result " << i;
     const bool floating = actual[i].dtype() == DataType::kFloat || actual[i].dtype() == DataType::kDouble;
-    (floating ? expect_close : ExpectClose)(actual[i], Values(expected[i]), floating ? tolerance : 0,
-                                            what + " result " + std::to_string(i));
+    const Closeness expect = floating ? expect_close : static_cast<Closeness>(ExpectClose);
+    expect(actual[i], Values(expected[i]), floating ? tolerance : 0, what + " result " + std::to_string(i));
   }
 }
 
