@@ -63,7 +63,12 @@ std::vector<int> ListSchedule::First() const {
 std::vector<DeviceId> ListSchedule::Candidates(int task) const {
   const int group = tasks_.task(task).group;
   const DeviceId decided = device_of_group_[static_cast<size_t>(group)];
-  return decided.exists() ? std::vector{decided} : tasks_.Candidates(task);
+  if (decided.exists()) return {decided};
+  const std::vector<DeviceId>& feasible = tasks_.group(group).devices;
+  std::vector<DeviceId> rated = tasks_.Candidates(task);
+  const auto fits = [&](DeviceId device) { return Fits(task, device); };
+  // A device without a rate is better than none with room.
+  return rated.size() == feasible.size() || std::ranges::any_of(rated, fits) ? rated : feasible;
 }
 
 // None: of state whose group has no device yet.

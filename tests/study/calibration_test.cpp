@@ -20,7 +20,7 @@ MachineMeasurement SampleMeasurement() {
   return measured;
 }
 
-// Law: what a GPU's commands do to each other is the GPU's matrix, where a factor below 1 is noise; the
+// Law: the GPU's matrix says what its commands do to each other, from 1 (less is noise) to 2 (half each); the
 // host's commands share its cores and nothing else.
 TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
   MachineMeasurement measured = SampleMeasurement();
@@ -32,7 +32,7 @@ TEST(FitCosts, KeepsTheInterferenceOfGpusAndHostApart) {
   EXPECT_EQ(found.host.cores, 4);
   EXPECT_DOUBLE_EQ(found.host.copy_cores, 0.25);
   EXPECT_DOUBLE_EQ(found.gpu.slowdown[kCopy][kCompute], 1);
-  EXPECT_DOUBLE_EQ(found.gpu.slowdown[kMemory][kCopy], 2.5);
+  EXPECT_DOUBLE_EQ(found.gpu.slowdown[kMemory][kCopy], 2);
   EXPECT_DOUBLE_EQ(found.gpu.slowdown[kCompute][kCompute], 2);
   EXPECT_EQ(found.gpu.cores, 0);
 }

@@ -31,7 +31,7 @@ bool IsKernel(const ReplayTask& task) { return task.kind == Kind::kKernel || tas
 
 class Changer {
  public:
-  Changer(std::string_view change, Spread spread, ReplayGraph* graph)
+  Changer(std::string_view change, RatioQuantile spread, ReplayGraph* graph)
       : change_(change), spread_(spread), graph_(*graph) {}
 
   int64_t Apply() {
@@ -305,7 +305,7 @@ class Changer {
   }
 
   const std::string_view change_;
-  const Spread spread_;
+  const RatioQuantile spread_;
   ReplayGraph& graph_;
   std::string_view value_, glob_;
   double factor_ = 1;
@@ -314,7 +314,7 @@ class Changer {
 
 }  // namespace
 
-int64_t ApplyChange(std::string_view change, ReplayGraph* graph, Spread spread) {
+int64_t ApplyChange(std::string_view change, ReplayGraph* graph, RatioQuantile spread) {
   return Changer(change, spread, graph).Apply();
 }
 

@@ -14,7 +14,8 @@ namespace lanescope::traces {
 // Returns how many tasks or collectives it concerns. The forms are those of FindWhatIf; throws what that
 // throws.
 // `spread`: of changes by ratios that spread, what is asked for.
-int64_t ApplyChange(std::string_view change, ReplayGraph* graph, Spread spread = Spread::kMiddle);
+int64_t ApplyChange(std::string_view change, ReplayGraph* graph,
+                    RatioQuantile spread = RatioQuantile::kMiddle);
 
 // From the moment when all GPUs were at a collective to the next one, a GPU that took longer than half of
 // them takes as long as the slowest of that half: all that it and its threads did is shorter by one factor.

@@ -55,17 +55,17 @@ std::string MeasuredGpuNames() {
 }
 
 double KernelRatio(const MeasuredGpu& from, const MeasuredGpu& to, std::string_view kernel, int64_t ns,
-                   Spread spread) {
+                   RatioQuantile spread) {
   const auto part = ns < kBriefNs       ? &MeasuredGpu::brief
                     : IsProduct(kernel) ? &MeasuredGpu::products
                                         : &MeasuredGpu::memory;
-  const auto of = [&](const MeasuredGpu& gpu, Spread which) {
+  const auto of = [&](const MeasuredGpu& gpu, RatioQuantile which) {
     return (gpu.*part)[static_cast<size_t>(which)];
   };
   if (&from == &to) return 1;
-  const Spread opposite = spread == Spread::kLow    ? Spread::kHigh
-                          : spread == Spread::kHigh ? Spread::kLow
-                                                    : Spread::kMiddle;
+  const RatioQuantile opposite = spread == RatioQuantile::kLow    ? RatioQuantile::kHigh
+                                 : spread == RatioQuantile::kHigh ? RatioQuantile::kLow
+                                                                  : RatioQuantile::kMiddle;
   return of(to, spread) / of(from, opposite);
 }
 

@@ -9,7 +9,7 @@
 namespace lanescope::traces {
 
 // Which of a spread: the middle of what was measured, or what 5% and 95% of it are under.
-enum class Spread : uint8_t { kMiddle, kLow, kHigh };
+enum class RatioQuantile : uint8_t { kMiddle, kLow, kHigh };
 
 // A GPU of which kernels were measured. Times beside an H100's: products of matrices that the arithmetic
 // decides, kernels that the memory decides, and kernels so short that neither does; middle, 5th and 95th
@@ -27,6 +27,6 @@ std::string MeasuredGpuNames();
 
 // By what a kernel's time on `from` is to be multiplied on `to`. `ns`: what it takes on `from`.
 double KernelRatio(const MeasuredGpu& from, const MeasuredGpu& to, std::string_view kernel, int64_t ns,
-                   Spread spread);
+                   RatioQuantile spread);
 
 }  // namespace lanescope::traces

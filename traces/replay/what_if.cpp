@@ -94,7 +94,7 @@ void FillPaths(const MeanPath& replayed, const MeanPath& predicted, WhatIf* what
   });
 }
 
-int64_t MeanPredicted(const ReplayGraph& graph, const std::vector<std::string>& changes, Spread spread,
+int64_t MeanPredicted(const ReplayGraph& graph, const std::vector<std::string>& changes, RatioQuantile spread,
                       const std::vector<WhatIf::Step>& steps) {
   ReplayGraph changed = graph;
   for (const std::string& change : changes) ApplyChange(change, &changed, spread);
@@ -136,8 +136,8 @@ WhatIf FindWhatIf(const ReplayGraph& graph, const std::vector<std::string>& chan
   }
   FillPaths(PathOf(graph, replayed), PathOf(changed, predicted), &what_if);
   if (std::ranges::any_of(changes, [](const std::string& change) { return change.starts_with("gpu="); })) {
-    what_if.range = {MeanPredicted(graph, changes, Spread::kLow, what_if.steps),
-                     MeanPredicted(graph, changes, Spread::kHigh, what_if.steps)};
+    what_if.range = {MeanPredicted(graph, changes, RatioQuantile::kLow, what_if.steps),
+                     MeanPredicted(graph, changes, RatioQuantile::kHigh, what_if.steps)};
   }
   return what_if;
 }
