@@ -160,6 +160,7 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
   const std::string trace = folder.File("t.db"), foreign = folder.File("f.sqlite"),
                     graph = Sample("polynomial");
   const std::string machine = SampleMachine("k80x2");
+  const std::string of_h100 = test::SourceDir() + "/samples/traces/mlp-h100-eager.json.gz";
   ASSERT_EQ(Lanescope({"import", folder.Write("k.json", kKineto), "-o", foreign}).status, 0);
   const std::string ranks = folder.File("ranks.sqlite");
   ASSERT_EQ(
@@ -186,7 +187,7 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
       {"simulate", graph, "--machine", machine, "--strategy", "single,alternating", "--ablate", "--sweep",
        "link.bandwidth=0.01GB/s..100GB/s"},
       {"simulate", foreign, "--set", "kernel:gemm.speed=2"},
-      {"simulate", test::SourceDir() + "/samples/traces/mlp-h100-eager.json.gz", "--set", "gpu=h200"},
+      {"simulate", of_h100, "--set", "gpu=h200"},
       {"search", graph, "--machine", machine, "--rounds", "1"},
       {"search", gpt},
       {"simulate", gpt, "--machine", SampleMachine("dgx-h100")},
@@ -218,10 +219,11 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
     command.push_back("--json");
     // Of a trace it prints other keys than of a graph, and of an ensemble other ones than of a run.
     const bool of_ensemble = std::ranges::count(command, "--replicas") > 0;
-    const std::string name = command[0] == "simulate" && command[1] == foreign ? "simulate-trace"
-                             : command[0] == "search" && command[1] == gpt     ? "search-gpt"
-                             : of_ensemble                                     ? "run-replicas"
-                                                                               : command[0];
+    const bool of_trace = command[1] == foreign || command[1] == of_h100;
+    const std::string name = command[0] == "simulate" && of_trace          ? "simulate-trace"
+                             : command[0] == "search" && command[1] == gpt ? "search-gpt"
+                             : of_ensemble                                 ? "run-replicas"
+                                                                           : command[0];
     ASSERT_TRUE(documented.contains(name)) << name << " is not documented";
     Check(LanescopeJson(command), documented[name].get(), name);
     checked.insert(name);
