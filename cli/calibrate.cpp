@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/run_pair.h"
 #include "core/base/error.h"
@@ -150,6 +151,8 @@ void CalibrateCosts(const CalibrateOptions& options) {
     MeasureTogether("");
     return;
   }
+  RequireNotRead(options.output, options.traces);
+  RequireNotRead(options.output, {options.graph});
   Calibration calibration = ReadSamples(options);
   std::optional<study::Workload> workload;
   if (!options.graph.empty()) {

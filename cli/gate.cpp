@@ -208,12 +208,34 @@ void PrintGate(const study::GateResult& result) {
   Print("\n{}\n", study::GateSentence(result));
 }
 
-void WriteWhole(const std::string& path, const std::string& text) {
-  if (path.empty()) return;
-  OutputFile file(path);
-  file.Write(text);
-  file.Commit();
-}
+// Both reports, or none: what cannot be written is said before anything runs.
+class Reports {
+ public:
+  explicit Reports(const GateOptions& options) {
+    std::vector<std::string> read = {options.store, options.cost, options.machine.file};
+    for (const std::string& side : options.sides) {
+      if (options.runs_commands) break;
+      read.push_back(ParseRunChoice(side, 0).path);
+      read.push_back(ParseGraphChoice(side, {}).path);
+    }
+    RequireNotRead(options.junit, read);
+    RequireNotRead(options.markdown, read);
+    if (!options.junit.empty() && options.junit == options.markdown)
+      Throw(Code::kInvalidArgument, "--junit and --markdown name one file, '{}'", options.junit);
+    if (!options.junit.empty()) junit_.emplace(options.junit);
+    if (!options.markdown.empty()) markdown_.emplace(options.markdown);
+  }
+  void Write(const study::GateResult& result) {
+    if (junit_) junit_->Write(study::GateJUnit(result));
+    if (markdown_) markdown_->Write(study::GateMarkdown(result));
+    for (auto* file : {&junit_, &markdown_}) {
+      if (*file) (*file)->Commit();
+    }
+  }
+
+ private:
+  std::optional<OutputFile> junit_, markdown_;
+};
 
 void StoreRuns(const GateOptions& options, const Gated& gated) {
   traces::BaselineStore store(options.store, traces::BaselineStore::Access::kAppend);
@@ -271,10 +293,10 @@ void RunGate(const GateOptions& options) {
     stored.candidate = ReadTraceSide(options.candidate(), stored.quantities).runs;
     return StoreRuns(options, stored);
   }
+  Reports reports(options);
   const Gated gated = GateSides(options);
   const study::GateVerdict verdict = gated.result.verdict;
-  WriteWhole(options.junit, study::GateJUnit(gated.result));
-  WriteWhole(options.markdown, study::GateMarkdown(gated.result));
+  reports.Write(gated.result);
   if (options.as_json) {
     PrintJson(study::GateJson(gated.result));
   } else {

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/run_pair.h"
 #include "cli/sweep_report.h"
@@ -245,6 +246,7 @@ void WriteReport(const PageOptions& options) {
   std::vector<RunReference> chosen;
   for (const std::string& text : options.traces) {
     chosen.push_back(ParseRunChoice(text, 0));
+    RequireNotRead(options.out, {chosen.back().path});
     all += chosen.back().run > 0 ? 1 : traces::TraceReader(AsTrace(chosen.back().path)).Runs().size();
   }
   if (all == 0) Throw(Code::kNotFound, "'{}' holds no run", options.traces.front());

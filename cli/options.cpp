@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "cli/interrupt.h"
 #include "cli/print.h"
@@ -111,6 +113,14 @@ void StepOptions::NoteTrips(const std::vector<std::string>& given) {
   for (const std::string& text : given) {
     const size_t equals = text.rfind('=');
     trips[text.substr(0, equals)] = std::stoll(text.substr(equals + 1));
+  }
+}
+
+void RequireNotRead(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code missing;
+    if (output.empty() || input.empty() || !std::filesystem::equivalent(output, input, missing)) continue;
+    Throw(Code::kInvalidArgument, "'{}' is read, and would be lost; name another file to write", output);
   }
 }
 

@@ -34,6 +34,10 @@ struct StepOptions : study::WorkloadOptions {
   void NoteTrips(const std::vector<std::string>& given);  // --trips
 };
 
+// Throws InvalidArgument where the file to write is one of those that are read, under whatever name. Empty
+// names stand for none.
+void RequireNotRead(const std::string& output, const std::vector<std::string>& inputs);
+
 // How steps run on GPUs, for commands that run them.
 void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices);
 

@@ -136,6 +136,7 @@ void PlaceAndReport(PlaceCommandOptions& options) {
   if (options.place.wire != WireFormat::kFloat32 && options.output.ends_with(".json"))
     Throw(Code::kInvalidArgument,
           "--wire changes the graph; write that, as .pb or .pbtxt, instead of a placement");
+  RequireNotRead(options.output, {options.graph, options.machine.file});
   const Machine machine = options.machine.Load();
   study::WorkloadOptions step = options.step;
   step.machine = &machine;

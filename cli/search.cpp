@@ -153,6 +153,7 @@ study::FoundPlacements Find(const study::Workload& workload, const study::Predic
 }
 
 void Search(SearchCommand& command) {
+  RequireNotRead(command.output, {command.graph, command.machine.file, command.cost});
   const Machine machine = command.machine.Load();
   study::WorkloadOptions step = command.step;
   step.machine = &machine;

@@ -18,6 +18,7 @@ constexpr int kMostWanted = 1000;
 // A change that even such noise does not explain needs no second run.
 constexpr double kAssumedSpread = 0.02, kAssumedFreedom = 3;
 constexpr double kLeastFreedom = 2;  // of earlier baselines
+constexpr double kMostApart = 2;     // relative differences lie within it
 
 int NumberOf(const std::vector<RunSample>& runs) { return static_cast<int>(runs.size()); }
 
@@ -58,6 +59,8 @@ class ComparedQuantity {
       std::vector<double> pairs;
       for (size_t i = 0; i < base_.size(); ++i) pairs.push_back(RelativeDifference(base_[i], candidate_[i]));
       if (const auto change = PairedChange(pairs, alpha_)) return {*change, "pairs"};
+      // A few wall times on a loud machine differ by more than any spread that could be assumed.
+      if (n > 1) return {{Median(pairs), -kMostApart, kMostApart}, "too few rounds"};
     } else {
       if (spread().freedom >= kLeastFreedom) return {OverBaselines(), "earlier baselines"};
       if (const auto change = TwoSampleChange(products_, n, m, alpha_)) return {*change, "ranks"};

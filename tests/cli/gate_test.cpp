@@ -86,6 +86,28 @@ TEST_F(GateOfTraces, ReportsAreWholeOrNotThere) {
   const std::string a = Record("a.db", 1), missing = folder_.File("none/g.xml");
   const Outcome outcome = Lanescope({"gate", a, a, "--what", "memory", "--junit", missing});
   ExpectError(outcome, 1, "NotFound", "g.xml");
+  // Nor does the other one stay.
+  const std::string other = folder_.File("g.md");
+  ExpectError(Lanescope({"gate", a, a, "--what", "memory", "--markdown", other, "--junit", missing}), 1,
+              "NotFound", "g.xml");
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+// Law: what a command reads it does not replace, whatever name it is written by.
+TEST_F(GateOfTraces, NothingReplacesWhatIsRead) {
+  const std::string a = Record("a.db", 1), same = folder_.File("./a.db");
+  const std::string before = ReadText(a);
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"gate", a, a, "--junit", same},
+                                             {"gate", a, a, "--markdown", same},
+                                             {"report", a, "-o", same},
+                                             {"calibrate", a, "-o", same}}) {
+    ExpectError(Lanescope(command), 1, "InvalidArgument", "would be lost");
+  }
+  EXPECT_EQ(ReadText(a), before);
+  const std::string graph = folder_.Write("g.pbtxt", ReadText(Sample("two_towers_matmul")));
+  ExpectError(Lanescope({"place", graph, "-o", graph}), 1, "InvalidArgument", "would be lost");
+  ExpectError(Lanescope({"search", graph, "-o", graph}), 1, "InvalidArgument", "would be lost");
 }
 
 TEST(GateOfCommands, StatusesAndRefusals) {

@@ -191,6 +191,23 @@ TEST(Gate, ZeroDurations) {
   EXPECT_TRUE(std::isinf(result.quantities[0].change.value));
 }
 
+// A few rounds that differ by anything say nothing: 8 are the fewest whose signs are rare enough.
+TEST(Gate, FewRoundsCannotTell) {
+  GateRequest request = RequestOf(0.02);
+  request.in_turn = true;
+  for (int i = 0; i < 7; ++i) {
+    request.base.push_back(RunOf(1));
+    request.candidate.push_back(RunOf(3));
+    if (i > 0) {
+      EXPECT_EQ(Gate(request).verdict, GateVerdict::kCannotTell) << i;
+      EXPECT_EQ(Gate(request).quantities[0].wanted_runs, 8);
+    }
+  }
+  request.base.push_back(RunOf(1));
+  request.candidate.push_back(RunOf(3));
+  EXPECT_EQ(Gate(request).verdict, GateVerdict::kWorse);
+}
+
 TEST(Gate, ASideWithoutRunsIsAnError) {
   GateRequest request = RequestOf(0.02);
   request.base = {RunOf(1)};
