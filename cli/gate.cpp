@@ -256,6 +256,9 @@ void Check(const GateOptions& options) {
         "CANDIDATE");
   if (options.sides.size() == 2 && IsBaseline(options.candidate()) && !options.as.empty())
     refuse("what is stored is a trace; the candidate is a baseline already");
+  if (options.runs_commands && !options.what.empty() &&
+      options.base().find(study::kTracePlace) == std::string::npos)
+    refuse("--what reads traces; without {trace} in both commands their wall time is judged");
   if (options.runs_commands && (IsBaseline(options.base()) || IsBaseline(options.candidate())))
     refuse("commands are judged against a command that is run in turn with them; a baseline is for traces");
 }

@@ -121,6 +121,8 @@ TEST(GateOfCommands, StatusesAndRefusals) {
   EXPECT_EQ(few.status, 3) << few.output;
   ExpectError(Lanescope({"gate", "--run", "true", "echo why >&2; exit 4"}), 1, "FailedPrecondition",
               "ended with status 4: why");
+  ExpectError(Lanescope({"gate", "--run", "true", "true", "--what", "kernels"}), 1, "InvalidArgument",
+              "wall time");
   ExpectError(Lanescope({"gate", "--run", "true", "true {trace}"}), 1, "InvalidArgument", "{trace}");
   ExpectError(Lanescope({"gate", "--run", "true {trace}", "true {trace}"}), 1, "FailedPrecondition",
               "wrote no trace");
