@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/options.h"
 #include "cli/print.h"
 #include "cli/run_pair.h"
 #include "cli/trace_files.h"
@@ -75,13 +76,14 @@ void WriteExport(const std::string& path, const Write& write) {
 }
 
 // One file, or of several ranks one each: job.et becomes job.0.et, job.1.et.
-void WriteChakraFiles(const traces::TraceRun& run, const std::string& out) {
+void WriteChakraFiles(const traces::TraceRun& run, const std::string& trace, const std::string& out) {
   const int ranks = traces::ChakraRanks(run);
   const std::filesystem::path path(out);
   for (int rank = 0; rank < ranks; ++rank) {
     std::filesystem::path name = path;
     if (ranks > 1)
       name.replace_filename(fmt::format("{}.{}{}", path.stem().string(), rank, path.extension().string()));
+    RequireNotRead(name.string(), {trace});
     WriteExport(name.string(),
                 [&](const traces::ExportOutput& write) { traces::WriteChakra(run, rank, write); });
   }
@@ -98,6 +100,7 @@ void ExportTrace(const ExportOptions& options) {
   const std::string out = !options.out.empty() ? options.out
                                                : std::filesystem::path(reference.path).stem().string() +
                                                      std::string(format->extension);
+  RequireNotRead(out, {reference.path});
   if (of_table) {
     WriteExport(out, [&](const traces::ExportOutput& write) {
       WriteTable(AsTrace(reference.path), options.table, write);
@@ -106,7 +109,7 @@ void ExportTrace(const ExportOptions& options) {
   }
   const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
   NoteInferredQueues(run);
-  if (format->write == nullptr) return WriteChakraFiles(run, out);
+  if (format->write == nullptr) return WriteChakraFiles(run, reference.path, out);
   WriteExport(out, [&](const traces::ExportOutput& write) { format->write(run, write); });
 }
 

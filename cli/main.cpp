@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "cli/command.h"
+#include "cli/commit.h"
 #include "cli/interrupt.h"
 #include "cli/print.h"
 #include "core/base/edit_distance.h"
@@ -89,6 +90,17 @@ int ListCommands(const CLI::App& app) {
   return kUsage;
 }
 
+// An option that is given has a value: `--cost "$COST"` with the variable unset is a mistake, not a default.
+void RequireValues(CLI::App* app) {
+  for (CLI::App* command : app->get_subcommands({})) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_positional() || option->get_items_expected_max() == 0) continue;
+      option->check(
+          [](const std::string& value) { return value.empty() ? "needs a value; it is empty" : ""; });
+    }
+  }
+}
+
 int Finish() {
   errno = 0;
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) return FailToPrint(errno);
@@ -98,7 +110,8 @@ int Finish() {
 int Main(int argc, char** argv) {
   CLI::App app("Where should each operator of a graph run, and what would any other placement cost?",
                "lanescope");
-  app.set_version_flag("--version", LANESCOPE_VERSION);
+  const std::string commit(Commit());
+  app.set_version_flag("--version", LANESCOPE_VERSION + (commit.empty() ? "" : " (commit " + commit + ")"));
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   AddDevices(&app);
@@ -129,6 +142,7 @@ int Main(int argc, char** argv) {
   if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
     return FailUsage(app, fmt::format("there is no subcommand '{}'{}", argv[1], LikelyCommand(app, argv[1])));
   }
+  RequireValues(&app);
   try {
     app.parse(argc, argv);
     return Finish();

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs all tests.
 #   scripts/test.sh             release build, all tests, include and thread rules, format, prose, links
+#   scripts/test.sh --quick     after a build: the rules, and the tests that the change at hand most likely breaks
 #   scripts/test.sh --sanitize  all tests with AddressSanitizer and UndefinedBehaviorSanitizer, then the threaded ones
 #                               with ThreadSanitizer
 # With CI=true in the environment warnings of the release build are errors. Under sanitizers GCC warns of code that
@@ -36,12 +37,32 @@ without_address_randomization() {
   fi
 }
 
-run_release() {
+run_rules() {
   phase "include rules" python3 scripts/check_includes.py
   phase "thread rules" python3 scripts/check_threads.py
   phase "format" ./scripts/check_format.sh
   phase "prose" python3 scripts/check_prose.py
   phase "links" python3 scripts/check_links.py
+}
+
+run_quick() {
+  run_rules
+  phase "release build" ./scripts/build.sh release
+  local tests
+  tests=$(scripts/changed_tests.py)
+  if [[ -z $tests ]]; then
+    echo "no test of the release build belongs to the change"
+  else
+    local status=0
+    phase "tests of the change" \
+      timeout 60 ctest --preset release --parallel "$jobs" --tests-regex "$tests" --no-tests=error || status=$?
+    ((status == 124)) || return "$status"
+    echo "not all of them ran within a minute; scripts/test.sh runs the rest"
+  fi
+}
+
+run_release() {
+  run_rules
   phase "tests of the scripts" python3 -m unittest discover --start-directory tests/scripts --pattern '*_test.py'
   phase "release build" ./scripts/build.sh release
   phase "release tests" ctest --preset release --parallel "$jobs"
@@ -60,9 +81,10 @@ run_sanitized() {
 
 case ${1:-} in
   "") run=run_release ;;
+  --quick) run=run_quick ;;
   --sanitize) run=run_sanitized ;;
   *)
-    echo "usage: scripts/test.sh [--sanitize]" >&2
+    echo "usage: scripts/test.sh [--quick | --sanitize]" >&2
     [[ $1 == --help || $1 == -h ]] && exit 0
     exit 2
     ;;

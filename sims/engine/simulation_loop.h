@@ -13,6 +13,8 @@
 #include "sims/engine/front_end.h"
 #include "sims/engine/handoff_heap.h"
 #include "sims/engine/messengers.h"
+#include "sims/engine/prefetches.h"
+#include "sims/engine/server_queues.h"
 #include "sims/engine/server_state.h"
 #include "sims/engine/simulation_plan.h"
 #include "sims/engine/simulator.h"
@@ -27,8 +29,6 @@ class SimulationLoop {
                  SimulationResult* result)
       : plan_(plan),
         tasks_(scratch->tasks),
-        ready_(scratch->ready),
-        ahead_(scratch->ahead),
         times_(result->times),
         busy_(result->queue_busy_ns),
         ready_at_(scratch->ready_at),
@@ -38,10 +38,10 @@ class SimulationLoop {
                  static_cast<int>(plan.servers.size()), plan.links.max_hops()),
         domains_(plan, costs),
         front_ends_(plan),
-        is_touched_(plan.servers_of.size(), 0),
-        messengers_(plan) {
+        messengers_(plan),
+        queues_(plan, scratch, &servers_, &timers_),
+        prefetches_(plan, *scratch, result->times) {
     if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
-    touched_.reserve(is_touched_.size());
   }
 
   // Returns the time of the last end.
@@ -51,8 +51,8 @@ class SimulationLoop {
     const size_t total = plan_.tasks.size();
     for (unsigned turn = 0; true; ++turn) {
       if (turn % kTurns == 0) StopPoint();
-      for (size_t i = 0; i < touched_.size(); ++i) Dispatch(touched_[i]);
-      touched_.clear();
+      queues_.Dispatch([this](QueueId queue) { prefetches_.BeforeStart(queue); },
+                       [this](int server, CommandId command) { Start(server, command); });
       if constexpr (kShared || kInterfere) Settle();
       if (finished_ == total) return now_;
       Advance();
@@ -69,54 +69,15 @@ class SimulationLoop {
 
   void ReleaseRoots() {
     now_ = plan_.step_start;
-    for (size_t l = 0; l < servers_.size(); ++l) {
-      if (plan_.servers[l].wake == 0) continue;
-      servers_[l].running = ServerState::kAsleep;
-      ++asleep_;
-    }
+    queues_.FallAsleep();
     for (const CommandId c : tasks_.ids()) {
       if (task(c).pending == 0) MakeReady(c);
     }
   }
 
-  void Touch(QueueId queue) {
-    char& touched = is_touched_[queue];
-    if (touched != 0) return;
-    touched = 1;
-    touched_.push_back(queue);
-  }
-
   void MakeReady(CommandId command) {
     const Task& t = task(command);
-    ready_[t.queue].Push(t.position, command);
-    if (IdleServer(t.queue) >= 0) {
-      Touch(t.queue);
-    } else if (asleep_ > 0) {
-      WakeServer(t.queue);
-    }
-  }
-
-  // A ready command wakes one driver of its queue that still sleeps.
-  void WakeServer(QueueId queue) {
-    const auto [first, end] = plan_.servers_of[queue];
-    for (int l = first; l < end; ++l) {
-      ServerState& at = state(l);
-      if (at.running != ServerState::kAsleep || at.phase == Phase::kWaking) continue;
-      --asleep_;
-      at.phase = Phase::kWaking;
-      timers_.Set(l, now_ + server(l).wake);
-      return;
-    }
-  }
-
-  // The idle server of a queue that is free first; -1: none is idle.
-  int IdleServer(QueueId queue) {
-    int idle = -1;
-    const auto [first, end] = plan_.servers_of[queue];
-    for (int l = first; l < end; ++l) {
-      if (state(l).running < 0 && (idle < 0 || state(l).free_at < state(idle).free_at)) idle = l;
-    }
-    return idle;
+    queues_.MakeReady(command, t.queue, t.position, now_);
   }
 
   // Moves to the next instant and lets everything happen that is due.
@@ -145,27 +106,6 @@ class SimulationLoop {
           plan_.tasks.size() - finished_, plan_.tasks.size(), first.number());
   }
 
-  void Dispatch(QueueId queue) {
-    is_touched_[queue] = 0;
-    for (int idle = IdleServer(queue); idle >= 0; idle = IdleServer(queue)) {
-      const CommandId command = ready_[queue].Pop();
-      if (!command.exists()) return;
-      PrefetchAfter(queue);
-      Start(idle, command);
-    }
-  }
-
-  // What a queue will probably start next is fetched while others run: when the next command after it has
-  // started. (A function that only prefetched would be dropped by the compiler: it has no effect.)
-  void PrefetchAfter(QueueId queue) {
-    const CommandId next = looking_.exists() ? ahead_[looking_] : CommandId();
-    if (next.exists()) {
-      __builtin_prefetch(&task(next), 1);
-      __builtin_prefetch(&times_[next], 1);
-    }
-    looking_ = queue;
-  }
-
   void Start(int number, CommandId command) {
     ServerState& at = state(number);
     Ticks start = now_;
@@ -176,7 +116,7 @@ class SimulationLoop {
     times_[command].start_ns = NsOf(start);
     at.running = command.number();
     at.started = start;
-    PrefetchSuccessors(command);
+    prefetches_.AfterStart(command);
     if (!messengers_.Move(command)) return Begin(number, command, start);
     at.phase = Phase::kPosting;
     start > now_ ? timers_.Set(number, start) : Send(number);
@@ -221,17 +161,6 @@ class SimulationLoop {
     state(message).phase == Phase::kSending ? Begin(message, CommandId(state(message).running), now_)
                                             : Finish(message);
     if (messengers_.At(messenger) >= 0) WorkOnMessage(messenger);
-  }
-
-  // What an end will touch is fetched while others run: successors now, their tasks at the next dispatch.
-  void PrefetchSuccessors(CommandId command) {
-    __builtin_prefetch(plan_.successors + task(command).first_successor);
-    if (fetching_.exists()) {
-      const Task& t = task(fetching_);
-      for (int i = t.first_successor; i < t.end_successor; ++i)
-        __builtin_prefetch(&task(plan_.successors[i]), 1);
-    }
-    fetching_ = command;
   }
 
   void Begin(int number, CommandId command, Ticks start) {
@@ -296,7 +225,7 @@ class SimulationLoop {
     if (messengers_.Has(number)) return EndWorkOnMessage(number);
     if (at.phase == Phase::kPosting) return Send(number);
     if (at.phase == Phase::kWaiting) return BeginMoving(number);
-    if (at.phase == Phase::kWaking) return Awake(number);
+    if (at.phase == Phase::kWaking) return queues_.Awake(number);
     if constexpr (kShared) {
       if (at.phase == Phase::kFlowing) sharing_.End(number);
     }
@@ -322,13 +251,6 @@ class SimulationLoop {
     front_ends_.End(queue, !IsSync(command));
   }
 
-  void Awake(int number) {
-    ServerState& at = state(number);
-    at.phase = Phase::kFixed;
-    at.running = ServerState::kIdle;
-    Touch(server(number).queue);
-  }
-
   void Finish(int number) {
     ServerState& at = state(number);
     const CommandId command(at.running);
@@ -337,13 +259,12 @@ class SimulationLoop {
     const QueueId queue = server(number).queue;
     busy_[queue] += end_ns - NsOf(at.started);
     at.running = ServerState::kIdle;
-    ready_[queue].Done(command);
+    queues_.Finish(number, command);
     // A launch of a stream that makes no kernel does not take the stream's time.
     const bool silent = server(number).kind == QueueClass::kStream && task(command).duration == 0;
     if (!IsSync(command) && !silent) at.free_at = now_ + server(number).gap;
     if (plan_.gpus > 0) EndTurns(queue, command);
     ++finished_;
-    Touch(queue);
     Task& t = task(command);
     t.pending = kFinished;
     for (int i = t.first_successor; i < t.end_successor; ++i) Release(i, queue);
@@ -377,7 +298,7 @@ class SimulationLoop {
     if (t.pending > 0) return;
     bool wakes = false;
     if constexpr (kInterfere) {
-      const int idle = t.queue != queue ? IdleServer(t.queue) : -1;
+      const int idle = t.queue != queue ? queues_.IdleServer(t.queue) : -1;
       wakes = idle >= 0;
       if (wakes) ready_at += domains_.CoreWait(idle, servers_, timers_, now_);
     }
@@ -390,7 +311,7 @@ class SimulationLoop {
   Ticks Handoff(QueueId from, QueueId to) {
     const Ticks alone = plan_.handoff[static_cast<size_t>(KindOf(from))][static_cast<size_t>(KindOf(to))];
     if constexpr (!kInterfere) return alone;
-    if (IdleServer(to) < 0) return alone;
+    if (queues_.IdleServer(to) < 0) return alone;
     return static_cast<Ticks>(static_cast<double>(alone) * domains_.WakingSlowdown(DomainOf(to)));
   }
 
@@ -422,25 +343,20 @@ class SimulationLoop {
 
   const SimulationPlan& plan_;
   IdVector<CommandId, Task>& tasks_;
-  IdVector<QueueId, BasicReadyQueue<ReadyAhead>>& ready_;
-  const IdVector<QueueId, CommandId>& ahead_;
   IdVector<CommandId, CommandTime>& times_;
   IdVector<QueueId, int64_t>& busy_;
   IdVector<CommandId, Ticks>& ready_at_;  // where handing over takes time
   Ticks now_ = 0;
   size_t finished_ = 0;
-  CommandId fetching_;
-  QueueId looking_;
-  int asleep_ = 0;  // servers whose driver nothing has woken yet
   TimerTree timers_;
   std::vector<ServerState> servers_;
-  std::vector<QueueId> touched_;
   HandoffHeap handoffs_;
   FairShare sharing_;
   DomainLoads domains_;
   FrontEnds front_ends_;
-  IdVector<QueueId, char> is_touched_;
   Messengers messengers_;
+  ServerQueues queues_;
+  Prefetches prefetches_;
 };
 
 }  // namespace lanescope::sims

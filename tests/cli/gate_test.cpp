@@ -101,7 +101,8 @@ TEST_F(GateOfTraces, NothingReplacesWhatIsRead) {
        std::vector<std::vector<std::string>>{{"gate", a, a, "--junit", same},
                                              {"gate", a, a, "--markdown", same},
                                              {"report", a, "-o", same},
-                                             {"calibrate", a, "-o", same}}) {
+                                             {"calibrate", a, "-o", same},
+                                             {"export", a, "--to", "perfetto", "-o", same}}) {
     ExpectError(Lanescope(command), 1, "InvalidArgument", "would be lost");
   }
   EXPECT_EQ(ReadText(a), before);

@@ -1,6 +1,7 @@
 // Graphs that read their input themselves, with their queues changed on the command line, or as datasets.
 #include <gmock/gmock.h>
 
+#include "core/base/file.h"
 #include "tests/cli/program.h"
 
 namespace lanescope::cli {
@@ -8,6 +9,35 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
+
+TEST(Queue, FillsTheQueuesOfItsGraphAndEndsWithTheInput) {
+  const Folder folder;
+  const std::string graph = CsvReader(folder);
+  const Outcome run = Lanescope({"run", graph, "--steps", "1000", "--warmup", "1"});
+  EXPECT_EQ(run.status, 0) << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("49 steps"));
+  EXPECT_THAT(run.output, HasSubstr("the input has ended: 1000 records, 50 batches"));
+  const json result = LanescopeJson(
+      {"run", graph, "--steps", "3", "--warmup", "0", "--json", "--trace", folder.File("t.db")});
+  EXPECT_EQ(result["input"]["batches"], 3);
+  EXPECT_EQ(result["input"]["ended"], false);
+}
+
+// Whatever time it has, a step whose queue nothing fills does not begin to wait for it.
+TEST(Queue, AQueueThatNothingFillsIsSaidAtOnce) {
+  const Folder folder;
+  ExpectError(Lanescope({"run", CsvReader(folder, false)}), 1, "FailedPrecondition",
+              "the queue 'shared_instance_q' stays empty");
+}
+
+TEST(Queue, WhatKeepsTheInputFromComingIsTold) {
+  const Folder folder;
+  std::string graph = CsvReader(folder);
+  std::string text = ReadFile(graph);
+  text.replace(text.find("instances.csv"), 13, "instances.xyz");
+  folder.Write("csv_reader.pbtxt", text);
+  ExpectError(Lanescope({"run", graph}), 1, "NotFound", "instances.xyz");
+}
 
 // A placement with another batch is one of the changed graph: the same change goes with it wherever it is
 // used, and without it the file is refused.

@@ -357,35 +357,6 @@ TEST(Run, AKilledRunLeavesAReadableTrace) {
             2);
 }
 
-TEST(Run, FillsTheQueuesOfItsGraphAndEndsWithTheInput) {
-  const Folder folder;
-  const std::string graph = CsvReader(folder);
-  const Outcome run = Lanescope({"run", graph, "--steps", "1000", "--warmup", "1"});
-  EXPECT_EQ(run.status, 0) << run.errors;
-  EXPECT_THAT(run.output, HasSubstr("49 steps"));
-  EXPECT_THAT(run.output, HasSubstr("the input has ended: 1000 records, 50 batches"));
-  const json result = LanescopeJson(
-      {"run", graph, "--steps", "3", "--warmup", "0", "--json", "--trace", folder.File("t.db")});
-  EXPECT_EQ(result["input"]["batches"], 3);
-  EXPECT_EQ(result["input"]["ended"], false);
-}
-
-// Whatever time it has, a step whose queue nothing fills does not begin to wait for it.
-TEST(Run, AQueueThatNothingFillsIsSaidAtOnce) {
-  const Folder folder;
-  ExpectError(Lanescope({"run", CsvReader(folder, false)}), 1, "FailedPrecondition",
-              "the queue 'shared_instance_q' stays empty");
-}
-
-TEST(Run, WhatKeepsTheInputFromComingIsTold) {
-  const Folder folder;
-  std::string graph = CsvReader(folder);
-  std::string text = ReadFile(graph);
-  text.replace(text.find("instances.csv"), 13, "instances.xyz");
-  folder.Write("csv_reader.pbtxt", text);
-  ExpectError(Lanescope({"run", graph}), 1, "NotFound", "instances.xyz");
-}
-
 // Law: a network of an ensemble has the collectives that cost least on the machine, as `place` shows them; on
 // four GPUs of one computer those of small tensors are not what suits their size.
 TEST(Run, ReplicasHaveTheCollectivesOfTheirMachine) {

@@ -34,7 +34,9 @@ TEST(Usage, HelpOfEachCommand) {
     EXPECT_EQ(outcome.errors, "") << command;
     EXPECT_THAT(outcome.output, HasSubstr("Usage: lanescope " + command));
   }
-  EXPECT_EQ(Lanescope({"--version"}).status, 0);
+  const Outcome version = Lanescope({"--version"});
+  EXPECT_EQ(version.status, 0);
+  EXPECT_THAT(version.output, testing::MatchesRegex("[0-9]+[.][0-9]+[.][0-9]+( [(]commit [0-9a-f]+[)])?\n"));
 }
 
 // Words of a line, in which quotes hold blanks together.
@@ -130,6 +132,16 @@ TEST(Usage, WrongUsageIsStatus2) {
               "InvalidArgument", "--sweep");
   ExpectError(Lanescope({"simulate", Sample("polynomial"), "--set", "link.bandwidth"}), 2, "InvalidArgument",
               "WHAT.KEY=VALUE");
+}
+
+// Law: a value that is given empty is a mistake, whatever the option, and never its default.
+TEST(Usage, AnEmptyValueIsNoDefault) {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"run", Sample("polynomial"), "--machine", ""},
+                                             {"simulate", Sample("polynomial"), "--cost", ""},
+                                             {"place", Sample("polynomial"), "-o", ""},
+                                             {"search", Sample("polynomial"), "--budget", ""}})
+    ExpectError(Lanescope(command), 2, "InvalidArgument", "empty");
 }
 
 TEST(Usage, FileNamesSayWhatIsWritten) {

@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "core/base/thread.h"
+#include "traces/record/event_batch.h"
 #include "traces/record/run_writer.h"
 #include "traces/record/trace_place.h"
 #include "traces/store/trace_file.h"
@@ -31,15 +32,6 @@ constexpr size_t kEventsPerSlice = 8192;
 
 // Rows of captures are counted as events of the same size.
 constexpr size_t kBytesPerEvent = 40;
-
-struct EventBatch {
-  int run = 0;
-  std::vector<Event> events;
-  int64_t dropped = 0;
-  std::optional<ActivityBatch> activities;
-  size_t weight = 0;  // in events
-  std::optional<InputRecord> input = std::nullopt;
-};
 
 }  // namespace
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/base/units.h"
-#include "core/machine/machine.h"
 #include "traces/report/longest_launch.h"
 #include "traces/store/saturating.h"
 
@@ -178,6 +177,27 @@ std::string VerdictOf(const Summary& summary, const std::vector<WorkingDevice>& 
   const Communication& c = summary.communication;
   if (c.compute_ns + c.exposed_ns + c.idle_ns == 0) return "The run has no activity.";
   return summary.bound ? BoundText(summary, devices) : SharesText(summary);
+}
+
+Ceilings CeilingsOf(const std::optional<Machine>& machine, const TraceDevice* device) {
+  Ceilings ceilings;
+  if (device == nullptr) return ceilings;
+  // A copy within a device reads and writes its memory.
+  ceilings.memory = static_cast<double>(device->memory_bandwidth) / 2;
+  const DeviceId number = machine ? machine->FindDevice(device->name) : DeviceId();
+  if (!number.exists()) return ceilings;
+  ceilings.memory = machine->device(number).memory_bandwidth / 2;
+  const auto rate = [&](DeviceId src, DeviceId dst) { return machine->RouteBetween(src, dst).bandwidth; };
+  try {
+    ceilings.copy_in = rate(machine->host(), number);
+    ceilings.copy_out = rate(number, machine->host());
+    for (const DeviceId gpu : machine->Gpus()) {
+      if (gpu != number) ceilings.peer = std::max(ceilings.peer, rate(number, gpu));
+    }
+  } catch (const Error&) {
+    return ceilings;  // a machine without such a link
+  }
+  return ceilings;
 }
 
 }  // namespace lanescope::traces

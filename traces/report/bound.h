@@ -1,10 +1,12 @@
 // What a run is bound by, and the sentence that says so. Internal to traces.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/machine/machine.h"
 #include "traces/report/activity_totals.h"
 #include "traces/report/device_usage.h"
 #include "traces/report/summary.h"
@@ -15,6 +17,9 @@ namespace lanescope::traces {
 struct Ceilings {
   double copy_in = 0, copy_out = 0, peer = 0, memory = 0;
 };
+// From the machine of the run, or the description of the GPU; zeros where neither tells. `device` may be
+// null.
+Ceilings CeilingsOf(const std::optional<Machine>& machine, const TraceDevice* device);
 
 struct WorkingDevice {
   int id = 0;

@@ -145,28 +145,6 @@ void FillTraffic(const Context& context, const ActivityTotals& totals, Summary* 
   }
 }
 
-// What links and memory of a device can carry, from the machine of the run or the description of the GPU.
-Ceilings CeilingsOf(const std::optional<Machine>& machine, const TraceDevice* device) {
-  Ceilings ceilings;
-  if (device == nullptr) return ceilings;
-  // A copy within a device reads and writes its memory.
-  ceilings.memory = static_cast<double>(device->memory_bandwidth) / 2;
-  const DeviceId number = machine ? machine->FindDevice(device->name) : DeviceId();
-  if (!number.exists()) return ceilings;
-  ceilings.memory = machine->device(number).memory_bandwidth / 2;
-  const auto rate = [&](DeviceId src, DeviceId dst) { return machine->RouteBetween(src, dst).bandwidth; };
-  try {
-    ceilings.copy_in = rate(machine->host(), number);
-    ceilings.copy_out = rate(number, machine->host());
-    for (const DeviceId gpu : machine->Gpus()) {
-      if (gpu != number) ceilings.peer = std::max(ceilings.peer, rate(number, gpu));
-    }
-  } catch (const Error&) {
-    return ceilings;  // a machine without such a link
-  }
-  return ceilings;
-}
-
 std::optional<Machine> MachineOf(const Context& context) {
   if (context.info.machine_json.empty()) return std::nullopt;
   try {

@@ -98,7 +98,7 @@ class OnnxReader {
     }
   }
 
-  // A node of its own under the output's name, whatever made it.
+  // A node of its own under the output's name, whatever made it, a constant too.
   void AddOutput(const std::string& name, const std::string& node) {
     try {
       const OnnxValue value = nodes_.ValueOf(name);
@@ -108,8 +108,8 @@ class OnnxReader {
               "is a sequence of tensors; make the model join them (ConcatFromSequence)");
       to_.Name(node + "/order");
       const OnnxValue plain = to_.Plain(value);
-      to_.Name(node, true);
-      model_.spec.fetches.push_back(to_.builder()->graph().TensorName(to_.At(to_.Node("Identity", {plain}))));
+      const Endpoint at = to_.builder()->Op("Identity", node).Input(to_.At(plain)).Build();
+      model_.spec.fetches.push_back(to_.builder()->graph().TensorName(at));
       AddTitle(node, name);
     } catch (const Error& error) {
       Throw(error.code(), "the output '{}' {}", name, error.message());

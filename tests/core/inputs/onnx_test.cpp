@@ -95,6 +95,8 @@ TEST(Onnx, InputsAreFedAndOutputsFetchedByTheirNames) {
   EXPECT_EQ(model.spec.feeds.at("x").generator, "uniform");
   EXPECT_EQ(model.spec.fetches, std::vector<std::string>{"y"});
   EXPECT_EQ(model.graph.node(model.graph.FindNode("y_1")).op, "Relu");
+  // Known when the model is read, and named so all the same.
+  EXPECT_EQ(ParseOnnxModel(ModelOf(OneNode("Shape")), "").spec.fetches, std::vector<std::string>{"y"});
 }
 
 // Law: of an op that nobody knows the work is not known either; its shapes are the model's.
