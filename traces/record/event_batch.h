@@ -1,4 +1,4 @@
-// What one call gives the thread that writes a trace. Internal to traces/record.
+// Records that one call hands to the thread that writes a trace. Internal to traces/record.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,108 @@
+// Fully sharded data parallelism: a replica of the model for each GPU, and of every variable a part on each.
+// A variable is gathered before it is read and dropped after it, once forward and once backward; gradients
+// are reduced and scattered, and each GPU updates its parts alone (Rajbhandari et al., "ZeRO: Memory
+// Optimizations Toward Training Trillion Parameter Models", 2020, stage 3; Zhao et al., "PyTorch FSDP",
+// 2023).
+//
+// Parts are of the flattened variable, as FSDP's flat parameters. The gathering of a block, which is what
+// stands under one numbered scope ("h/3/"), begins when the block before it has begun to compute: one block
+// ahead, as FSDP prefetches.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/inputs/step_request.h"
+#include "core/strategies/replicator.h"
+#include "core/strategies/sharded_step.h"
+#include "core/strategies/variables_in_parts.h"
+
+namespace lanescope {
+namespace {
+
+// Where a node stands before replicas are written.
+enum class Part : uint8_t { kOnce, kForward, kBackward };
+
+// A node that is computed of variables alone, and read by replicas (a cast, a transposition), is of every
+// replica: each has its own gathered variable to compute it of.
+void ReplicateComputedOfVariables(const Graph& graph, const Fanout& fanout,
+                                  IdVector<NodeId, ReplicaRole>* roles) {
+  std::vector<NodeId> order = graph.TopologicalOrder();
+  IdVector<NodeId, char> of_variables(graph.num_nodes(), 0), read_by_replicas(graph.num_nodes(), 0);
+  const auto is_shared = [&](NodeId id) { return (*roles)[id] == ReplicaRole::kShared; };
+  for (const NodeId id : order) {
+    if (!is_shared(id)) continue;
+    const Node& node = graph.node(id);
+    of_variables[id] = IsVariableOp(node) || std::ranges::any_of(node.inputs, [&](Endpoint input) {
+                         return of_variables[input.node] != 0;
+                       });
+  }
+  std::ranges::reverse(order);
+  for (const NodeId id : order) {
+    for (const NodeUse& use : fanout[id]) {
+      if (use.input >= 0 &&
+          ((*roles)[use.node] == ReplicaRole::kReplicated || read_by_replicas[use.node] != 0))
+        read_by_replicas[id] = 1;
+    }
+    const Node& node = graph.node(id);
+    const bool is_read = IsVariableOp(node) || node.op == "ReadVariableOp" ||
+                         (node.op == "Identity" && IsVariableOp(graph.node(node.inputs[0].node)));
+    if (is_shared(id) && of_variables[id] != 0 && read_by_replicas[id] != 0 && !is_read)
+      (*roles)[id] = ReplicaRole::kReplicated;
+  }
+}
+
+// The loss comes from what is forward; without a loss all is.
+IdVector<NodeId, Part> PartsOf(const Graph& graph, const RunSpec& spec,
+                               const IdVector<NodeId, ReplicaRole>& roles) {
+  IdVector<NodeId, Part> parts(graph.num_nodes(), Part::kOnce);
+  const bool has_loss = !spec.loss.empty();
+  for (const NodeId id : graph.node_ids()) {
+    if (roles[id] == ReplicaRole::kReplicated) parts[id] = has_loss ? Part::kBackward : Part::kForward;
+  }
+  if (!has_loss) return parts;
+  std::vector<NodeId> open{graph.FindEndpoint(spec.loss).node};
+  IdVector<NodeId, char> seen(graph.num_nodes(), 0);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (std::exchange(seen[id], 1) != 0) continue;
+    if (parts[id] == Part::kBackward) parts[id] = Part::kForward;
+    for (const Endpoint& input : graph.node(id).inputs) open.push_back(input.node);
+  }
+  return parts;
+}
+
+}  // namespace
+
+StepGraph ShardOverBatch(const RewriteInput& input) {
+  const std::vector<DeviceId> gpus = input.machine.Gpus();
+  if (gpus.size() < 2) Throw(Code::kInvalidArgument, "fsdp: the machine has fewer than two GPUs");
+  if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "fsdp: {}", kNoBatchAxis);
+  std::vector<std::string> devices;
+  for (const DeviceId gpu : gpus) devices.push_back(input.machine.device(gpu).name);
+  IdVector<NodeId, ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
+  ReplicateComputedOfVariables(input.graph, ComputeFanout(input.graph), &roles);
+  const ReplicaPlan plan{.strategy = "fsdp",
+                         .scope = "replica_",
+                         .replicas = static_cast<int>(gpus.size()),
+                         .device = [&](NodeId, int replica) {
+                           return replica < 0 ? std::string() : devices[static_cast<size_t>(replica)];
+                         }};
+  const ReplicatedGraph replicated = Replicate(input, plan, roles);
+  const IdVector<NodeId, Part> parts = PartsOf(input.graph, input.spec, roles);
+  IdVector<NodeId, ShardedNode> nodes;
+  for (const NodeId id : input.graph.node_ids()) {
+    const bool of_replicas = roles[id] == ReplicaRole::kReplicated;
+    for (int r = 0; r < (of_replicas ? plan.replicas : 1); ++r) {
+      nodes.Add({.replica = of_replicas ? r : -1,
+                 .pass = parts[id] == Part::kBackward ? 1 : 0,
+                 .updates = roles[id] == ReplicaRole::kUpdating});
+    }
+  }
+  return WriteShardedStep(replicated.step, nodes, devices);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,368 @@
+#include "core/strategies/sharded_step.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/graph/graph_builder.h"
+#include "core/graph/op.h"
+#include "core/inputs/step_request.h"
+#include "core/strategies/variables_in_parts.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int kOnce = 2;  // the pass of what stands once and reads a whole variable
+constexpr int kPasses = 3;
+
+class Writer {
+ public:
+  Writer(const StepGraph& replicas, const IdVector<NodeId, ShardedNode>& nodes,
+         const std::vector<std::string>& devices)
+      : graph_(replicas.graph),
+        spec_(replicas.spec),
+        info_(InferGraph(graph_, StepRequestOf(graph_, spec_).feeds)),
+        nodes_(nodes),
+        devices_(devices),
+        parts_(
+            graph_, [this](NodeId id) { return at(id).replica < 0; }, devices.size()),
+        new_ids_(graph_.num_nodes()) {}
+
+  StepGraph Run() {
+    result_.spec = spec_;
+    for (const NodeId id : graph_.TopologicalOrder()) {
+      if (!IsLazy(id)) Write(id);
+    }
+    RenameStep();
+    result_.graph.extra = graph_.extra;
+    return std::move(result_);
+  }
+
+ private:
+  using Shards = std::vector<Endpoint>;  // by device
+
+  size_t count() const { return devices_.size(); }
+  ShardedNode at(NodeId id) const { return nodes_.Contains(id) ? nodes_[id] : ShardedNode{}; }
+  int64_t ElementsOf(Endpoint of) const {
+    const Shape& shape = info_.of(of).shape;
+    return shape.known_rank() && shape.IsExact() ? shape.NumElements() : -1;
+  }
+
+  // Written whole, or in parts, or not at all, as is asked for.
+  bool IsLazy(NodeId id) const {
+    if (!nodes_.Contains(id) || parts_.IsRead(id)) return true;
+    return at(id).updates && IsElementwise(graph_.node(id));
+  }
+  bool IsMeanOfReplicas(NodeId id) const {
+    const Node& node = graph_.node(id);
+    return !nodes_.Contains(id) && node.op == "Mul" && graph_.node(node.inputs[0].node).op == "AddN";
+  }
+
+  // --- nodes as they were ---
+
+  void Write(NodeId id) {
+    if (parts_.IsVariable(id)) {
+      WriteVariable(id);
+    } else if (const NodeId variable = parts_.UpdatedBy(id); variable.exists()) {
+      WriteUpdate(id, variable);
+    } else {
+      WriteWhole(id);
+    }
+  }
+
+  NodeId WriteWhole(NodeId id) {
+    if (new_ids_[id].exists()) return new_ids_[id];
+    Node node = graph_.node(id);
+    const ShardedNode kind = at(id);
+    std::set<std::string> blocks;
+    for (Endpoint& input : node.inputs) {
+      if (kind.replica >= 0 && parts_.Has(input.node))
+        blocks.insert(BlockOf(parts_.NameOfVariable(input.node)));
+      input = Whole(input, kind);
+    }
+    node.control_inputs = ControlsOf(id, -1);
+    DropShardedColocation(-1, &node);
+    const NodeId written = result_.graph.AddNode(std::move(node));
+    for (const std::string& block : blocks) NoteReader(block, kind, written);
+    return new_ids_[id] = written;
+  }
+
+  Endpoint Whole(Endpoint of, const ShardedNode& reader) {
+    if (!parts_.Has(of.node)) return {WriteWhole(of.node), of.output};
+    return Gathered(
+        of, reader.replica < 0 ? kOnce : reader.pass)[static_cast<size_t>(std::max(reader.replica, 0))];
+  }
+
+  // `part`: of a node in parts; -1: of a whole one, which waits for all parts.
+  std::vector<NodeId> ControlsOf(NodeId id, int part) {
+    std::vector<NodeId> controls;
+    for (const NodeId control : graph_.node(id).control_inputs) {
+      if (!parts_.Has(control)) {
+        controls.push_back(WriteWhole(control));
+        continue;
+      }
+      const Shards& parts = ShardsOf({control, 0});
+      for (size_t r = 0; r < count(); ++r) {
+        if (part < 0 || static_cast<size_t>(part) == r) controls.push_back(parts[r].node);
+      }
+    }
+    return controls;
+  }
+
+  // --- parts ---
+
+  // The node's copy for a part, without inputs.
+  Node PartOf(NodeId id, size_t r) {
+    Node node = graph_.node(id);
+    node.name = fmt::format("{}/shard_{}", node.name, r);
+    node.device = devices_[r];
+    node.attrs.erase("_output_shapes");
+    node.control_inputs = ControlsOf(id, static_cast<int>(r));
+    DropShardedColocation(static_cast<int>(r), &node);
+    node.inputs.clear();
+    return node;
+  }
+
+  void WriteVariable(NodeId id) {
+    const int64_t elements = graph_.node(id).GetShapeAttr("shape").NumElements();
+    Shards parts;
+    for (size_t r = 0; r < count(); ++r) {
+      Node node = PartOf(id, r);
+      node.attrs["shape"] = ShapeAttr{Shape{elements / static_cast<int64_t>(count())}, ""};
+      if (!node.StringAttr("shared_name", "").empty()) node.attrs["shared_name"] = node.name;
+      parts.push_back({result_.graph.AddNode(std::move(node)), 0});
+    }
+    shards_[{id, 0}] = std::move(parts);
+  }
+
+  void WriteUpdate(NodeId id, NodeId variable) {
+    const int64_t elements = graph_.node(variable).GetShapeAttr("shape").NumElements();
+    Shards parts;
+    for (size_t r = 0; r < count(); ++r) {
+      Node node = PartOf(id, r);
+      for (const Endpoint& input : graph_.node(id).inputs)
+        node.inputs.push_back(PartOfInput(input, elements, r));
+      parts.push_back({result_.graph.AddNode(std::move(node)), 0});
+    }
+    shards_[{id, 0}] = std::move(parts);
+  }
+
+  // A variable itself, a part of what has as many elements, or a number for all of them.
+  Endpoint PartOfInput(Endpoint input, int64_t elements, size_t r) {
+    if (parts_.IsVariable(input.node)) return ShardsOf(input)[r];
+    return ElementsOf(input) == elements ? ShardsOf(input)[r] : Whole(input, {});
+  }
+
+  const Shards& ShardsOf(Endpoint of) {
+    const std::pair key{of.node, of.output};
+    if (const auto known = shards_.find(key); known != shards_.end()) return known->second;
+    if (parts_.UpdatedBy(of.node).exists() || parts_.IsVariable(of.node)) {
+      Write(of.node);
+      return shards_.at(key);
+    }
+    Shards parts = parts_.IsRead(of.node)      ? CopyInParts(of.node)
+                   : IsMeanOfReplicas(of.node) ? Scattered(of.node)
+                   : IsCopiedInParts(of)       ? CopyInParts(of.node)
+                                               : Split(of);
+    return shards_[key] = std::move(parts);
+  }
+
+  // Element by element, of tensors that are there in parts or of numbers.
+  bool IsCopiedInParts(Endpoint of) const {
+    const Node& node = graph_.node(of.node);
+    if (!at(of.node).updates || !IsElementwise(node) || of.output != 0) return false;
+    bool any = false;
+    for (const Endpoint& input : node.inputs) {
+      const int64_t elements = ElementsOf(input);
+      if (elements == 1) continue;
+      if (elements != ElementsOf(of) || info_.of(input).shape != info_.of(of).shape) return false;
+      any = true;
+    }
+    return any;
+  }
+  Shards CopyInParts(NodeId id) {
+    const int64_t elements = ElementsOf({id, 0});
+    Shards parts;
+    for (size_t r = 0; r < count(); ++r) {
+      Node node = PartOf(id, r);
+      for (const Endpoint& input : graph_.node(id).inputs)
+        node.inputs.push_back(PartOfInput(input, elements, r));
+      parts.push_back({result_.graph.AddNode(std::move(node)), 0});
+    }
+    return parts;
+  }
+
+  Shards Split(Endpoint of) {
+    const std::string scope = ScopeOf(of);
+    const Endpoint flat = Flat(scope, Whole(of, {}), "");
+    const Endpoint axis = Number(scope + "axis", 0);
+    const Endpoint split = New("Split", scope + "split", "")
+                               .Input(axis)
+                               .Input(flat)
+                               .Attr("num_split", static_cast<int64_t>(count()))
+                               .Build();
+    Shards parts;
+    for (size_t r = 0; r < count(); ++r) parts.push_back({split.node, static_cast<int>(r)});
+    return parts;
+  }
+
+  // The mean of the replicas' tensors, part r on device r.
+  Shards Scattered(NodeId mean) {
+    const Node& sum = graph_.node(graph_.node(mean).inputs[0].node);
+    const std::string scope = ScopeOf({mean, 0});
+    const std::array<Endpoint, 3> keys = NewGroup(scope);
+    Shards parts;
+    for (size_t r = 0; r < count(); ++r) {
+      const Endpoint flat =
+          Flat(fmt::format("{}{}/", scope, r), Whole(sum.inputs[r], at(sum.inputs[r].node)), devices_[r]);
+      parts.push_back(New("CollectiveReduceScatterV2", fmt::format("{}scatter_{}", scope, r), devices_[r])
+                          .Input(flat)
+                          .Inputs(keys)
+                          .Attr("merge_op", "Add")
+                          .Attr("final_op", "Div")
+                          .Build());
+    }
+    return parts;
+  }
+
+  // Whole on every device, of parts.
+  const Shards& Gathered(Endpoint of, int pass) {
+    const std::tuple key{of.node, of.output, pass};
+    if (const auto known = gathered_.find(key); known != gathered_.end()) return known->second;
+    const Shards parts = ShardsOf(of);
+    const std::string scope = fmt::format("{}pass_{}/", ScopeOf(of), pass),
+                      block = BlockOf(parts_.NameOfVariable(of.node));
+    const std::array<Endpoint, 3> keys = NewGroup(scope);
+    const Shape& shape = info_.of(of).shape;
+    const Endpoint sizes = Constant(
+        scope + "shape", Tensor::FromValues(Shape{static_cast<Dim>(shape.rank())},
+                                            std::vector<int64_t>(shape.dims().begin(), shape.dims().end())));
+    Shards whole;
+    for (size_t r = 0; r < count(); ++r) {
+      NodeBuilder gather = New("CollectiveGatherV2", fmt::format("{}gather_{}", scope, r), devices_[r]);
+      gather.Input(parts[r]).Inputs(keys);
+      if (const NodeId begun = ReaderBefore(block, pass, r); begun.exists()) gather.ControlInput(begun);
+      const Endpoint flat = gather.Build();
+      whole.push_back(
+          New("Reshape", fmt::format("{}whole_{}", scope, r), devices_[r]).Input(flat).Input(sizes).Build());
+    }
+    return gathered_[key] = std::move(whole);
+  }
+
+  // --- when variables are gathered ---
+
+  struct Block {
+    std::string name;
+    std::vector<NodeId> readers;  // the first on each device
+  };
+  void NoteReader(const std::string& name, const ShardedNode& kind, NodeId reader) {
+    std::vector<Block>& blocks = blocks_[static_cast<size_t>(kind.pass)];
+    auto block = std::ranges::find(blocks, name, &Block::name);
+    if (block == blocks.end()) block = blocks.insert(blocks.end(), {name, std::vector<NodeId>(count())});
+    NodeId& first = block->readers[static_cast<size_t>(kind.replica)];
+    if (!first.exists()) first = reader;
+  }
+  // The first that read the block before this one there; none: there is none yet.
+  NodeId ReaderBefore(const std::string& name, int pass, size_t device) const {
+    const std::vector<Block>& blocks = blocks_[static_cast<size_t>(pass)];
+    const auto block = std::ranges::find(blocks, name, &Block::name);
+    return block == blocks.begin() ? NodeId() : std::prev(block)->readers[device];
+  }
+
+  // --- small nodes ---
+
+  std::string ScopeOf(Endpoint of) const {
+    return fmt::format("fsdp/{}_{}/", graph_.node(of.node).name, of.output);
+  }
+  NodeBuilder New(std::string_view op, const std::string& name, const std::string& device) {
+    NodeBuilder node(&result_.graph, op, name);
+    node.Device(device);
+    return node;
+  }
+  Endpoint Constant(const std::string& name, const Tensor& value) {
+    return New("Const", name, "").Attr("value", value).Attr("dtype", value.dtype()).Build();
+  }
+  Endpoint Number(const std::string& name, int32_t value) { return Constant(name, Tensor::Scalar(value)); }
+  Endpoint Flat(const std::string& scope, Endpoint tensor, const std::string& device) {
+    const Endpoint size = Constant(scope + "size", Tensor::FromValues(Shape{1}, std::vector<int32_t>{-1}));
+    return New("Reshape", scope + "flat", device).Input(tensor).Input(size).Build();
+  }
+  // Size, group key and instance key of another collective of all devices.
+  std::array<Endpoint, 3> NewGroup(const std::string& scope) {
+    constexpr int32_t kGroup = 1;
+    return {Number(scope + "group_size", static_cast<int32_t>(count())), Number(scope + "group_key", kGroup),
+            Number(scope + "instance_key", ++instances_)};
+  }
+
+  // A node that lay beside a variable lies beside its part.
+  void DropShardedColocation(int part, Node* node) const {
+    const auto found = node->attrs.find("_class");
+    if (found == node->attrs.end()) return;
+    const auto* listed = std::get_if<std::vector<std::string>>(&found->second);
+    if (listed == nullptr) return;
+    std::vector<std::string> kept;
+    for (const std::string& text : *listed) {
+      const NodeId with = graph_.FindNode(std::string_view(text).substr(std::min<size_t>(text.size(), 5)));
+      if (!with.exists() || !parts_.Has(with)) {
+        if (part < 0) kept.push_back(text);
+      } else if (part >= 0) {
+        kept.push_back(fmt::format("{}/shard_{}", text, part));
+      }
+    }
+    kept.empty() ? static_cast<void>(node->attrs.erase("_class")) : static_cast<void>(found->second = kept);
+  }
+
+  // --- the step ---
+
+  void RenameStep() {
+    RunSpec& spec = result_.spec;
+    const auto fetched = [&](const std::string& name) {
+      const std::string now = result_.graph.TensorName(Whole(graph_.FindEndpoint(name), {}));
+      if (const auto title = spec_.titles.find(name); title != spec_.titles.end())
+        spec.titles[now] = title->second;
+      return now;
+    };
+    for (std::string& name : spec.fetches) name = fetched(name);
+    if (!spec_.loss.empty()) spec.loss = fetched(spec_.loss);
+    for (std::vector<std::string>* names : {&spec.targets, &spec.init}) {
+      std::vector<std::string> now;
+      for (const std::string& name : *names) {
+        const NodeId id = graph_.FindEndpoint(name).node;
+        if (!parts_.Has(id)) {
+          now.push_back(result_.graph.node(WriteWhole(id)).name);
+          continue;
+        }
+        for (const Endpoint& part : ShardsOf({id, 0})) now.push_back(result_.graph.node(part.node).name);
+      }
+      *names = std::move(now);
+    }
+  }
+
+  const Graph& graph_;
+  const RunSpec& spec_;
+  const GraphInfo info_;
+  const IdVector<NodeId, ShardedNode>& nodes_;
+  const std::vector<std::string>& devices_;
+  const VariablesInParts parts_;
+  IdVector<NodeId, NodeId> new_ids_;  // of what is written whole
+  std::map<std::pair<NodeId, int>, Shards> shards_;
+  std::map<std::tuple<NodeId, int, int>, Shards> gathered_;  // by output and pass
+  std::array<std::vector<Block>, kPasses> blocks_;           // by pass, in the order of their first readers
+  int32_t instances_ = 0;
+  StepGraph result_;
+};
+
+}  // namespace
+
+StepGraph WriteShardedStep(const StepGraph& replicas, const IdVector<NodeId, ShardedNode>& nodes,
+                           const std::vector<std::string>& devices) {
+  return Writer(replicas, nodes, devices).Run();
+}
+
+}  // namespace lanescope

@@ -1,0 +1,23 @@
+// A step of replicas with its variables in parts, one on each GPU. Internal to core.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/strategies/graph_strategy.h"
+
+namespace lanescope {
+
+// A node of the replicated graph, as the writer must know it.
+struct ShardedNode {
+  int replica = -1;      // -1: it stands once
+  int pass = 0;          // of a replica: variables are gathered once for each pass
+  bool updates = false;  // it writes variables, or serves such nodes alone
+};
+// Variables whose elements divide among the GPUs, and that are read whole and updated element by element, get
+// a part on each of `devices`, replica r's at place r; the others stay as they are. `nodes`: the first of the
+// graph; those beyond were added by the replicator, sums of the replicas' gradients among them.
+StepGraph WriteShardedStep(const StepGraph& replicas, const IdVector<NodeId, ShardedNode>& nodes,
+                           const std::vector<std::string>& devices);
+
+}  // namespace lanescope

@@ -1,0 +1,48 @@
+// Which variables of a step can be cut into parts, and what stands for them. Internal to core.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/graph/graph.h"
+
+namespace lanescope {
+
+// VariableV2, VarHandleOp and their like.
+bool IsVariableOp(const Node& node);
+// Changes nothing, and treats every element of its inputs alike.
+bool IsElementwise(const Node& node);
+// Up to the first scope that is a number: "model/h/3" of "model/h/3/attn/w", "h.3" of "h.3.attn.w"; else the
+// scope that the variable is in.
+std::string BlockOf(std::string_view variable);
+
+// Variables of a 16-bit or 32-bit float type whose elements divide by `parts`, that are read whole and
+// updated element by element; of an update that writes several of them, all or none. The graph must outlive
+// it.
+class VariablesInParts {
+ public:
+  // `once`: whether a node is of no replica.
+  VariablesInParts(const Graph& graph, std::function<bool(NodeId)> once, size_t parts);
+
+  bool IsVariable(NodeId id) const { return variables_.contains(id); }
+  // Gives the value of such a variable.
+  bool IsRead(NodeId id) const;
+  // Of an update the variable that it writes first; none where that is not in parts.
+  NodeId UpdatedBy(NodeId id) const;
+  // Any of these.
+  bool Has(NodeId id) const { return IsVariable(id) || IsRead(id) || UpdatedBy(id).exists(); }
+  const std::string& NameOfVariable(NodeId id) const;
+
+ private:
+  bool CanBeInParts(NodeId variable, const Fanout& fanout, size_t parts) const;
+  // False: all of the update's variables are in parts, or none.
+  bool LeavesOut(NodeId update);
+
+  const Graph& graph_;
+  const std::function<bool(NodeId)> once_;
+  std::set<NodeId> variables_;
+};
+
+}  // namespace lanescope

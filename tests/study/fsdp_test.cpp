@@ -1,0 +1,134 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/graph/graph_builder.h"
+#include "core/strategies/graph_strategy.h"
+#include "core/strategies/variables_in_parts.h"
+#include "study/workload/placing.h"
+#include "tests/study/rewritten_graph.h"
+#include "tests/support/paths.h"
+
+namespace lanescope::study {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string SampleOf(const std::string& name) {
+  return test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
+}
+
+StepGraph Sharded(const Workload& workload, int gpus) {
+  const RooflineCost costs;
+  const Machine machine = VirtualMachine(gpus, 1);
+  return ShardOverBatch({workload.graph(), workload.spec(), workload.info(), machine, costs});
+}
+
+Endpoint Weight(GraphBuilder* builder, const std::string& name, const Shape& shape) {
+  return builder->Op("VariableV2", name).Attr("dtype", DataType::kFloat).Attr("shape", shape).Build();
+}
+
+// Three layers y = x w, loss = mean(y^2), w -= rate dloss/dw by hand. w of h/0 and h/1 have 16 elements,
+// which divide among two GPUs; the last has 3, which do not.
+Workload ThreeLayers() {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
+  const Endpoint w0 = Weight(&builder, "h/0/w", Shape{4, 4}), w1 = Weight(&builder, "h/1/w", Shape{4, 4}),
+                 odd = Weight(&builder, "odd", Shape{3});
+  const Endpoint y0 = builder.Op("MatMul", "y0").Input(x).Input(w0).Build();
+  const Endpoint y1 = builder.Op("MatMul", "y1").Input(y0).Input(w1).Build();
+  const Endpoint axes = builder.Const("axes", Tensor::FromValues(Shape{2}, std::vector<int32_t>{0, 1}));
+  const Endpoint square = builder.Op("Square", "square").Input(y1).Build();
+  builder.Op("Mean", "loss").Input(square).Input(axes).Build();
+  const Endpoint d0 = builder.Op("MatMul", "d0").Input(y1).Input(w1).Attr("transpose_b", true).Build();
+  const Endpoint g1 = builder.Op("MatMul", "g1").Input(y0).Input(y1).Attr("transpose_a", true).Build();
+  const Endpoint g0 = builder.Op("MatMul", "g0").Input(x).Input(d0).Attr("transpose_a", true).Build();
+  const Endpoint rate = builder.Scalar("rate", 0.01f);
+  RunSpec spec;
+  for (const auto& [name, variable, gradient] : {std::tuple{"0", w0, g0}, {"1", w1, g1}}) {
+    const std::string update = fmt::format("train/update_{}/Apply", name);
+    builder.Op("ApplyGradientDescent", update).Input(variable).Input(rate).Input(gradient).Build();
+    spec.targets.push_back(update);
+    const Endpoint ones = builder.Const(fmt::format("init/{}/ones", name),
+                                        Tensor::FromValues(Shape{4, 4}, std::vector<float>(16, 0.1f)));
+    const std::string init = fmt::format("init/{}/Assign", name);
+    builder.Op("Assign", init).Input(variable).Input(ones).Build();
+    spec.init.push_back(init);
+  }
+  builder.Op("Identity", "odd/read").Input(odd).Build();
+  FeedSpec feed;
+  feed.shape = Shape{6, 4};
+  feed.generator = "uniform";
+  spec.feeds["x"] = feed;
+  spec.batch_axis["x"] = 0;
+  spec.fetches = {"loss", "h/0/w"};
+  spec.loss = "loss";
+  return Workload("three-layers", builder.Take(), spec);
+}
+
+TEST(FsdpTest, BlocksAreNumberedScopes) {
+  EXPECT_EQ(BlockOf("model/h/3/attn/w"), "model/h/3");
+  EXPECT_EQ(BlockOf("h.11.mlp.weight"), "h.11");
+  EXPECT_EQ(BlockOf("tower/conv1/weights"), "tower/conv1");
+  EXPECT_EQ(BlockOf("w"), "");
+}
+
+// Law: every GPU has a part of each variable and updates it alone; a variable is gathered once for each pass
+// in which it is read; what does not divide stands once.
+TEST(FsdpTest, EveryGpuHasAPartOfEachVariable) {
+  const Workload workload = ThreeLayers();
+  const StepGraph written = Sharded(workload, 2);
+  const Workload again("again", written.graph, written.spec);
+  const Graph& graph = written.graph;
+  for (const std::string name : {"h/0/w", "h/1/w"}) {
+    EXPECT_FALSE(graph.FindNode(name).exists());
+    for (const std::string part : {"0", "1"}) {
+      const NodeId id = graph.FindNode(name + "/shard_" + part);
+      ASSERT_TRUE(id.exists());
+      EXPECT_THAT(graph.node(id).device, HasSubstr("GPU:" + part));
+      EXPECT_EQ(graph.node(id).GetShapeAttr("shape"), (Shape{8}));
+    }
+  }
+  EXPECT_TRUE(graph.FindNode("odd").exists());
+  const NodeId update = graph.FindNode("train/update_1/Apply/shard_1");
+  ASSERT_TRUE(update.exists());
+  EXPECT_EQ(graph.node(graph.node(update).inputs[2].node).op, "CollectiveReduceScatterV2");
+  const auto count = [&](std::string_view op) {
+    return std::ranges::count_if(graph.nodes(), [&](const Node& node) { return node.op == op; });
+  };
+  // h/0/w forward and for the fetch, h/1/w forward and backward; two gradients. Each on two GPUs.
+  EXPECT_EQ(count("CollectiveGatherV2"), 2 * 4);
+  EXPECT_EQ(count("CollectiveReduceScatterV2"), 2 * 2);
+  // The second block is gathered when the first has begun to compute.
+  const Node& gather = graph.node(graph.FindNode("fsdp/h/1/w_0/pass_0/gather_1"));
+  ASSERT_EQ(gather.control_inputs.size(), 1u);
+  EXPECT_EQ(graph.node(gather.control_inputs[0]).name, "replica_1/y0");
+}
+
+// Law: sharding changes nothing that replicas compute, nor, where the gradient is of a mean over the batch,
+// what one model does, up to rounding.
+TEST(FsdpTest, PartsTrainLikeOneModel) {
+  const Machine machine = VirtualMachine(2, 1);
+  const Workload layers = ThreeLayers();
+  EXPECT_NEAR(LossAfter(layers, "fsdp", machine, 5) / LossAfter(layers, "data-parallel", machine, 5), 1,
+              1e-5);
+  for (const auto& [name, steps] : {std::pair<const char*, int>{"polynomial", 4}, {"deepconn_single", 2}}) {
+    const Workload workload{SampleOf(name)};
+    EXPECT_NEAR(LossAfter(workload, "fsdp", machine, steps) / LossAfter(workload, "single", machine, steps),
+                1, 1e-3)
+        << name;
+  }
+}
+
+TEST(FsdpTest, RefusesWhatItCannotShare) {
+  const Workload polynomial{SampleOf("polynomial")};
+  EXPECT_THAT(RefusalOf([&] { Sharded(polynomial, 1); }), HasSubstr("fewer than two GPUs"));
+  EXPECT_THAT(RefusalOf([&] { Sharded(polynomial, 3); }), HasSubstr("batch of 100"));
+  EXPECT_THAT(RefusalOf([&] { Sharded(Workload{SampleOf("two_towers_matmul")}, 2); }),
+              HasSubstr("no batch_axis"));
+}
+
+}  // namespace
+}  // namespace lanescope::study
