@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
@@ -158,7 +159,7 @@ class Replicator {
   // What a node that is no replica reads of the replicas.
   Endpoint Joined(NodeId reader, Endpoint of) {
     if (role(of.node) != Role::kReplicated) return {first_[of.node], of.output};
-    return Join(of, sparse_.contains(ScopeOf(graph_.node(reader).name)));
+    return Join(of, sparse_.contains(ScopeOf(graph_.node(reader).name)) ? Joint::kShares : Joint::kMean);
   }
 
   // The update's name scope, or the node itself where it has none.
@@ -210,18 +211,25 @@ class Replicator {
     return sum;
   }
 
-  // One tensor of the replicas' ones: their mean, or all their rows.
-  Endpoint Join(Endpoint of, bool rows) {
-    const std::pair key{of.node, of.output};
+  // One tensor of the replicas' ones.
+  enum class Joint : uint8_t {
+    kMean,
+    kShares,  // all rows, each of which counts as much as in a mean: those of an embedding's gradient
+    kRows     // all rows as they are
+  };
+  Endpoint Join(Endpoint of, Joint joint) {
+    const std::tuple key{of.node, of.output, joint};
     if (const auto known = joins_.find(key); known != joins_.end()) return known->second;
     const DataType type = RemoveRef(info_.of(of).dtype);
-    const std::string scope = fmt::format("{}{}_{}/", scope_, graph_.node(of.node).name, of.output);
+    const bool rows = joint != Joint::kMean;
+    const std::string scope = fmt::format("{}{}_{}/{}", scope_, graph_.node(of.node).name, of.output,
+                                          joint == Joint::kRows ? "rows/" : "");
     std::vector<Endpoint> parts;
     for (int r = 0; r < replicas(); ++r) parts.push_back(InReplica(of, r));
     Endpoint joined = rows               ? Rows(of.node, scope, type, std::move(parts))
                       : plan_.accumulate ? GrowingSum(of.node, scope, type, parts)
                                          : Sum(of.node, scope, type, std::move(parts));
-    if (!IsInteger(type)) {
+    if (joint != Joint::kRows && !IsInteger(type)) {
       if (type != DataType::kFloat) Refuse("'{}' is no float", graph_.TensorName(of));
       Node mean = MakeNode(scope + "mean", "Mul");
       SetDevice(of.node, -1, &mean);
@@ -239,7 +247,8 @@ class Replicator {
       const Endpoint of = graph_.FindEndpoint(name);
       if (role(of.node) != Role::kReplicated) return name;
       const bool scalar = info_.of(of).shape.rank() == 0;
-      return added_[Join(of, !scalar).node.index() - static_cast<size_t>(num_copied_)].name;
+      const NodeId joined = Join(of, scalar ? Joint::kMean : Joint::kRows).node;
+      return added_[joined.index() - static_cast<size_t>(num_copied_)].name;
     };
     for (std::string& name : result_.spec.fetches) name = fetched(name);
     if (!spec_.loss.empty()) result_.spec.loss = fetched(spec_.loss);
@@ -291,8 +300,8 @@ class Replicator {
   const std::string scope_;             // of what is added
   IdVector<NodeId, NodeId> first_;      // by node: itself in the new graph, or its first replica
   std::map<NodeId, NodeId> splits_;     // by fed node
-  std::map<std::pair<NodeId, int>, Endpoint> joins_;  // by output
-  std::set<std::string> sparse_;                      // scopes
+  std::map<std::tuple<NodeId, int, Joint>, Endpoint> joins_;  // by output
+  std::set<std::string> sparse_;                              // scopes
   std::vector<Node> added_;
   int num_copied_ = 0;  // nodes of the new graph that are of the old one
   StepGraph result_;

@@ -29,7 +29,7 @@ class VariablesInParts {
   bool IsVariable(NodeId id) const { return variables_.contains(id); }
   // Gives the value of such a variable.
   bool IsRead(NodeId id) const;
-  // Of an update the variable that it writes first; none where that is not in parts.
+  // The variable that an update writes first; none where that is not in parts.
   NodeId UpdatedBy(NodeId id) const;
   // Any of these.
   bool Has(NodeId id) const { return IsVariable(id) || IsRead(id) || UpdatedBy(id).exists(); }

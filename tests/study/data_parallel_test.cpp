@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <utility>
+#include <vector>
 
 #include "core/graph/graph_builder.h"
 #include "core/strategies/graph_strategy.h"
@@ -72,6 +73,28 @@ TEST(DataParallelTest, EachGpuHasAReplicaAndVariablesStandOnce) {
   const Machine machine = VirtualMachine(2, 1);
   const Schedule schedule = CompileStep(Place(workload, "data-parallel", machine, RooflineCost()), machine);
   EXPECT_NO_THROW(VerifySchedule(graph, schedule));
+}
+
+// Law: rows that are fetched are those of the replicas, one behind the other, as they are.
+TEST(DataParallelTest, FetchedRowsAreThoseOfOneModel) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 2});
+  builder.Op("Square", "y").Input(x).Build();
+  RunSpec spec;
+  spec.feeds["x"].shape = Shape{4, 2};
+  spec.feeds["x"].generator = "uniform";
+  spec.batch_axis["x"] = 0;
+  spec.fetches = {"y"};
+  const Workload workload("rows", builder.Take(), spec);
+  const Machine machine = VirtualMachine(2, 1);
+  const auto fetched = [&](const std::string& strategy) {
+    RecordedRun run(Place(workload, strategy, machine, RooflineCost()), machine, nullptr, {});
+    run.RunToEnd(0, 1);
+    const Tensor rows = run.last_fetches().front();
+    return std::vector<float>(rows.data<float>(), rows.data<float>() + rows.NumElements());
+  };
+  EXPECT_EQ(fetched("data-parallel"), fetched("single"));
+  EXPECT_EQ(fetched("fsdp"), fetched("single"));
 }
 
 TEST(DataParallelTest, RefusesWhatItCannotSplit) {

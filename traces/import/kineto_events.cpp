@@ -16,6 +16,7 @@
 #include "traces/import/json_limits.h"
 #include "traces/import/kineto_details.h"
 #include "traces/import/kineto_fields.h"
+#include "traces/import/onnx_runtime_profile.h"
 #include "traces/import/strict_json.h"
 #include "traces/import/tensorflow_timeline.h"
 #include "traces/store/kernel_name.h"
@@ -86,11 +87,10 @@ class Reader {
     AddEarly();
     details_.NameStreams();
     if (trace_.events.empty() && trace_.skipped == 0) {
-      Throw(
-          Code::kInvalidArgument,
-          "{} holds nothing that the profilers of PyTorch and TensorFlow record: no kernels, copies, calls, "
-          "operators or annotations",
-          path_);
+      Throw(Code::kInvalidArgument,
+            "{} holds nothing that the profilers of PyTorch, TensorFlow and ONNX Runtime record: no kernels, "
+            "copies, calls, operators or annotations",
+            path_);
     }
   }
 
@@ -113,6 +113,7 @@ class Reader {
     }
     if (*phase == "i" && name != nullptr && *name == "[memory]" && details_.AddMemory(event)) return;
     if (*phase == "X" && of == "Op" && timeline_.Add(event)) return;
+    if (*phase == "X" && onnx_runtime_.Add(event, of)) return;
     const auto kind = *phase == "X" ? KindOf(of) : std::nullopt;
     if (!kind) return trace_.LeaveOut(!of.empty() || name == nullptr ? of : *name);
     const auto start = JsonNanoseconds(event, "ts"), length = JsonNanoseconds(event, "dur");
@@ -181,6 +182,7 @@ class Reader {
   ImportNames names_{&trace_};
   KinetoDetails details_{&trace_, &names_};
   TensorFlowTimeline timeline_{&trace_, &names_};
+  OnnxRuntimeProfile onnx_runtime_{&trace_, &names_};
   Spool<ImportEvent> early_;      // what ran on devices and began at 0 or before
   int64_t first_ns_ = INT64_MAX;  // of what began later
 };
