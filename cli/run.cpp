@@ -44,7 +44,7 @@ struct RunOptions {
   PlaceOptions place;
   study::RunRequest run;
   int64_t timeout_ms = 0;
-  std::string profile{kCaptureModeNames.front()};
+  std::string profile{study::kAutomaticCapture};
   std::string init{kInits.front()};
   int alone_steps = 0;
   std::vector<std::string> reset;
@@ -135,13 +135,20 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
   return result;
 }
 
-CaptureMode ProfileOf(const RunOptions& options) {
-  const auto name = std::ranges::find(kCaptureModeNames, options.profile);
-  const auto profile = static_cast<CaptureMode>(name - kCaptureModeNames.begin());
-  if (profile == CaptureMode::kOff || !options.trace.empty()) return profile;
+std::vector<std::string> Profiles() {
+  std::vector<std::string> names(kCaptureModeNames.begin(), kCaptureModeNames.end());
+  names.emplace_back(study::kAutomaticCapture);
+  return names;
+}
+
+// Processes of a job may not all have a profiler, so that somebody has to ask for it there.
+study::CaptureWish CaptureOf(const RunOptions& options) {
+  const study::CaptureWish wish = study::CaptureWishOf(options.profile, !options.trace.empty());
+  if (!wish.is_asked_for && study::WorldTransport() != nullptr) return {};
+  if (wish.mode == CaptureMode::kOff || !options.trace.empty()) return wish;
   NoteLine(
       fmt::format("note: nothing is captured without --trace, where --profile {} would go", options.profile));
-  return CaptureMode::kOff;
+  return {};
 }
 
 // What a signal ends says how far it came.
@@ -189,7 +196,7 @@ RunOptions WithRank(RunOptions options) {
 
 // One network a GPU is placed by itself and records its commands alone.
 void RunEnsemble(const RunOptions& given) {
-  if (ProfileOf(given) != CaptureMode::kOff)
+  if (const study::CaptureWish wish = CaptureOf(given); wish.is_asked_for && wish.mode != CaptureMode::kOff)
     Throw(Code::kUnimplemented, "--profile of several networks; record commands alone, or profile one");
   const RunOptions options = WithRank(given);
   exec::Transport* const ranks = study::WorldTransport();
@@ -218,7 +225,7 @@ study::Participation::Initializer InitializerOf(const RunOptions& options) {
 }
 
 void RunGraph(const RunOptions& given) {
-  study::RunCapture capture(ProfileOf(given));
+  study::RunCapture capture(CaptureOf(given));
   const RunOptions options = WithRank(given);
   exec::Transport* const ranks = study::WorldTransport();
   study::Participation processes(ranks, options.trace);
@@ -299,9 +306,9 @@ void AddRun(CLI::App* app) {
       ->add_option(
           "--profile", options->profile,
           "What of the GPUs the trace holds: off: commands; kernels: kernels, copies, memory sets; full: API "
-          "calls, synchronizations and overheads too")
+          "calls, synchronizations and overheads too; auto: kernels where CUPTI can be had, else commands")
       ->capture_default_str()
-      ->check(CLI::IsMember(std::vector<std::string>(kCaptureModeNames.begin(), kCaptureModeNames.end())));
+      ->check(CLI::IsMember(Profiles()));
   command
       ->add_option(
           "--init", options->init,

@@ -3,41 +3,52 @@
 # hardware.sh [PROGRAMS [FOLDER]]
 #
 # PROGRAMS is the folder of lanescope and bench_accuracy, built with CUDA. Traces stay in FOLDER: those that are
-# there already are not recorded again.
+# there already are not recorded again. REHEARSE=1 takes a small graph and few steps, to see whether everything
+# here runs, also where a stand-in plays the GPU.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=${1:-build/release/bin}
 folder=${2:-build/hardware}
 machine=samples/machines/one-gpu-as-two.json
+reviews=deepconn_single towers=cifar10_towers images=cifar10_single
+rounds=(--steps 5) steps=30
+if [[ -n ${REHEARSE:-} ]]; then
+  reviews=two_towers_matmul towers=two_towers_matmul images=two_towers_matmul
+  rounds=(--steps 2 --rounds 2) steps=6
+fi
 mkdir -p "$folder"
 
-record() {  # NAME GRAPH:STRATEGY,... OPTION...
-  local trace="$folder/$1.db"
-  shift
+record() {  # NAME GRAPH STRATEGY,... OPTION...
+  local trace="$folder/$1.db" placed="samples/graphs/$2.pbtxt:$3"
+  shift 3
   [[ -e $trace ]] && return
   rm -f "$trace.part"
-  "$programs/lanescope" compare "$@" --machine "$machine" --steps 5 --details --trace "$trace.part"
+  "$programs/lanescope" compare "$placed" "$@" --machine "$machine" "${rounds[@]}" --details --trace "$trace.part"
   mv "$trace.part" "$trace"
 }
 
 "$programs/lanescope" devices
-record deepconn samples/graphs/deepconn_single.pbtxt:single,tower-split,alternating,round-robin
-record cifar10 samples/graphs/cifar10_towers.pbtxt:single,tower-split,annotated,alternating
-record cifar10_issued samples/graphs/cifar10_towers.pbtxt:single,tower-split --no-cuda-graph
+record deepconn "$reviews" single,tower-split,alternating,round-robin
+record cifar10 "$towers" single,tower-split,annotated,alternating
+record cifar10_issued "$towers" single,tower-split --no-cuda-graph
 
 echo
 echo "Predictions: each row from the first of its trace"
 "$programs/bench_accuracy" --trace "$folder"/{deepconn,cifar10,cifar10_issued}.db
 
 echo
-echo "Measuring: the same step with the times of its commands and with those of its kernels"
-for profile in "" "--profile kernels"; do
-  # shellcheck disable=SC2086
-  "$programs/lanescope" run samples/graphs/cifar10_single.pbtxt --machine "$machine" --strategy single --steps 30 $profile
+echo "Measuring: the same step untimed, with pairs of events and with CUPTI; what is shown is the untimed steps"
+for profile in off kernels; do
+  rm -f "$folder/timed_$profile.db"
+  "$programs/lanescope" run "samples/graphs/$images.pbtxt" --machine "$machine" --strategy single --steps "$steps" \
+    --profile "$profile" --trace "$folder/timed_$profile.db"
+  "$programs/lanescope" query "$folder/timed_$profile.db" \
+    'SELECT (SELECT avg("end" - start) FROM LANESCOPE_UNTIMED_STEP) AS untimedNs, avg("end" - start) AS timedNs FROM LANESCOPE_STEP'
 done
+"$programs/lanescope" run "samples/graphs/$images.pbtxt" --machine "$machine" --strategy single --steps "$steps"
 
 echo
 echo "Disturbance: steps that did not count, by run"
-for trace in "$folder"/*.db; do
+for trace in "$folder"/{deepconn,cifar10,cifar10_issued}.db; do
   "$programs/lanescope" query "$trace" "SELECT runId, COUNT(*) AS steps, SUM(disturbed) AS disturbed FROM LANESCOPE_DISTURBANCE GROUP BY runId"
 done

@@ -62,7 +62,7 @@ void MeasureJob::Run() {
 void MeasureJob::Measure() {
   const MeasureOptions& options = request_.options;
   RequireRunnable(*request_.edit);
-  study::RunCapture capture(options.profile);
+  study::RunCapture capture({options.profile});
   const study::Predictor predictor = PredictorOf(*request_.base, *request_.edit);
   const study::PlacedGraph placed = PlacedEdit(*request_.base, *request_.edit);
   traces::TraceWriter writer(options.trace_path);

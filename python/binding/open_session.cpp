@@ -16,13 +16,6 @@
 namespace lanescope::python {
 namespace {
 
-CaptureMode ProfileOf(const std::string& name) {
-  const auto found = std::ranges::find(kCaptureModeNames, name);
-  if (found == kCaptureModeNames.end())
-    Throw(Code::kInvalidArgument, "there is no profile '{}'; take off, kernels or full", name);
-  return static_cast<CaptureMode>(found - kCaptureModeNames.begin());
-}
-
 std::string ReasonOf(const nb::python_error& raised) {
   return "Cancelled: the program raised " + nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
 }
@@ -63,7 +56,8 @@ OpenSession::OpenSession(const PlacementHandle& placement, const SessionSettings
   options_.cancellation = &cancellation_;
   options_.note = [this](const std::string& line) { told_.push_back(line); };
   options_.feeds = [this](int64_t step) { return FeedsOf(step); };
-  capture_ = std::make_unique<study::RunCapture>(ProfileOf(settings.profile));
+  capture_ =
+      std::make_unique<study::RunCapture>(study::CaptureWishOf(settings.profile, !settings.trace.empty()));
   options_.capture = capture_.get();
   if (!settings.trace.empty()) writer_ = std::make_unique<traces::TraceWriter>(settings.trace);
   try {
@@ -89,7 +83,7 @@ void OpenSession::Leave() {
     std::optional<Unlocked> unlocked;
     if (!ProgramEnds()) unlocked.emplace();
     // An exception may reach the program between two calls, and no `with` had it yet.
-    if (step_ns_.empty() && error_.empty()) error_ = "Cancelled: it was left before its first step";
+    if (recorded_steps_ == 0 && error_.empty()) error_ = "Cancelled: it was left before its first step";
     Finish();
   } catch (const std::exception&) {
     // Who wants to know closes it.
@@ -118,7 +112,12 @@ nb::dict OpenSession::Step(const std::optional<nb::dict>& feeds, bool recorded) 
 void OpenSession::RunStep(bool recorded) {
   if (recorded) capture_->BeginRecording();
   RunInterruptibly(&cancellation_, [&] { recorded ? run_->RunSteps(1) : run_->WarmUp(1); });
-  if (run_->step_ns().size() > step_ns_.size()) step_ns_.push_back(run_->step_ns().back());
+  const size_t steps = run_->step_ns().size();
+  if (steps == recorded_steps_) return;
+  recorded_steps_ = steps;
+  // Steps before the first in which nothing was timed were longer for their timing.
+  if (run_->timing().untimed.size() == 1 && run_->TellsTime(steps - 1)) step_ns_.clear();
+  if (run_->TellsTime(steps - 1)) step_ns_.push_back(run_->step_ns().back());
 }
 
 Error OpenSession::WhyCancelled(const Error& error) {

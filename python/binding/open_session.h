@@ -44,6 +44,7 @@ class OpenSession {
   // Leaves it once the program ends (calls.h). A step that does not end is left alone.
   void CloseAtEnd();
 
+  // Lengths of the recorded steps that tell how long a step takes (RecordedRun::StepTimes).
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
   int run_id() const { return run_id_; }
   bool oversubscribed() const { return oversubscribed_; }
@@ -74,6 +75,7 @@ class OpenSession {
   std::vector<Tensor> fetches_;
   std::vector<std::string> told_;
   std::string error_;  // what the last step failed of
+  size_t recorded_steps_ = 0;
   std::unique_ptr<study::RunCapture> capture_;
   std::unique_ptr<traces::TraceWriter> writer_;
   std::unique_ptr<study::RecordedRun> run_;  // null: closed

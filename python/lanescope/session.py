@@ -26,7 +26,8 @@ class Session:
     trace                     trace file (SQLite) that the steps are appended to, as a run
     seed                      of random ops and generated feeds that have none of their own
     timeout_s                 that one step may take; 0: any
-    profile                   what of the GPUs the trace holds: "off", "kernels" or "full"
+    profile                   what of the GPUs the trace holds: "off", "kernels" or "full"; "auto": kernels where CUPTI
+                              can be had, and then no other profiler of this process can start
 
     One thread at a time runs steps, without the interpreter's lock. Any closes it, which ends a step in progress; so
     does the end of the program. A session is of the process that opened it: forks open their own.
@@ -56,7 +57,7 @@ class Session:
 
     @property
     def step_ns(self) -> numpy.ndarray:
-        """Times of the recorded steps."""
+        """Times of the recorded steps; on GPUs of those in which nothing but the step was timed, if there are any."""
         return numpy.array(self._core.step_ns, dtype=numpy.int64)
 
     @property

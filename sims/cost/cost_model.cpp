@@ -9,6 +9,7 @@
 #include "core/graph/signature.h"
 #include "core/graph/work_pieces.h"
 #include "core/time/ticks.h"
+#include "sims/cost/host_kernels.h"
 #include "sims/effects/cores.h"
 #include "sims/engine/effect_constants.h"
 #include "sims/engine/interference.h"
@@ -142,7 +143,8 @@ std::optional<CostEstimate> CalibratedCost::Resized(const std::vector<Source>& s
   return std::nullopt;
 }
 
-std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& sources,
+std::optional<CostEstimate> CalibratedCost::Fitted(const DeviceSpec& device,
+                                                   const std::vector<Source>& sources,
                                                    const SignedWork& launch) const {
   if (const auto resized = Resized(sources, launch.signature, launch.work)) return resized;
   const OpWork& work = launch.work;
@@ -151,7 +153,10 @@ std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& so
     return found == fits.end() || found->second.points < kMinFitPoints ? nullptr : &found->second;
   };
   const auto flops = static_cast<double>(work.flops), bytes = static_cast<double>(work.bytes);
+  const bool by_kernel = HasOnlyKernels(device) && (work.flops > 0 || work.bytes > 0);
   for (const bool same_op : {true, false}) {
+    if (!same_op && by_kernel && IsKnownKernel(launch.op))
+      return HostKernelCost(launch.op, work, device.workers);
     for (const Source& source : sources) {
       const RooflineFit* const fit =
           same_op ? usable(op_fits_, Key(source.device, launch.op)) : usable(device_fits_, source.device);
@@ -162,6 +167,7 @@ std::optional<CostEstimate> CalibratedCost::Fitted(const std::vector<Source>& so
                           same_op && near ? CostBasis::kFitted : CostBasis::kExtrapolated};
     }
   }
+  if (by_kernel) return HostKernelCost(launch.op, work, device.workers);
   return std::nullopt;
 }
 
@@ -174,7 +180,7 @@ CostEstimate CalibratedCost::Launch(const Machine& machine, DeviceId device_numb
   if (const auto measured = Measured(sources, signature)) return *measured;
   if (!AttributedNs(node, device.parsed.type) && !CollectiveOf(node) && JointLaunchOf(node).empty() &&
       AreSizesKnown(inputs) && AreSizesKnown(outputs)) {
-    if (const auto fitted = Fitted(sources, {signature, node.op, WorkOf(node, inputs, outputs)}))
+    if (const auto fitted = Fitted(device, sources, {signature, node.op, WorkOf(node, inputs, outputs)}))
       return *fitted;
   }
   return Blind(RooflineCost().Launch(machine, device_number, node, inputs, outputs));
@@ -184,7 +190,7 @@ CostEstimate CalibratedCost::Launch(const DeviceSpec& device, const SignedWork& 
   const std::vector<Source> sources = SourcesOf(device);
   if (const auto measured = Measured(sources, work.signature)) return *measured;
   if (!work.op.empty()) {
-    if (const auto fitted = Fitted(sources, work)) return *fitted;
+    if (const auto fitted = Fitted(device, sources, work)) return *fitted;
   }
   if (work.work.flops > 0 || work.work.bytes > 0) return Blind(RooflineCost().Launch(device, work.work));
   return {kUnknownNs, static_cast<int64_t>(kUnknownSpread * kUnknownNs), CostBasis::kNothing};

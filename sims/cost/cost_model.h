@@ -28,13 +28,16 @@ namespace lanescope::sims {
 //   same
 //      device, then on those of 2;
 //   5. the roofline fit over the table's entries of the same op on the same device, then on those of 2;
-//   6. the fit over all ops on the same device, then on those of 2;
-//   7. RooflineCost from the machine's rates.
-// 2 to 7 are not calibrated: 4 and 5 are kFitted up to four times the largest size or work that was measured,
-// kExtrapolated beyond it, as 6 is. A fit needs three entries; 4 to 6 do not apply to tensors of unknown
-// size. What 1, 2, 4, 5 and 6 say is of the first computer of the table; on another one it is divided by the
-// speed there (Computers). A copy costs its CopyFit over the machine file's time, calibrated when its size
-// lies within a factor of 4 of what was measured; without one, the machine file's time. Between logical
+//   6. on a host or virtual device without rates what the op's kernel does on another computer
+//   (HostKernelCost);
+//   7. the fit over all ops on the same device, then on those of 2, which 6 goes by for ops that were not
+//   measured there, too;
+//   8. RooflineCost from the machine's rates.
+// 2 to 8 are not calibrated: 4 and 5 are kFitted up to four times the largest size or work that was measured,
+// kExtrapolated beyond it, as 6 and 7 are. A fit needs three entries; 4 to 7 do not apply to tensors of
+// unknown size. What 1, 2, 4, 5 and 7 say is of the first computer of the table; on another one it is divided
+// by the speed there (Computers). A copy costs its CopyFit over the machine file's time, calibrated when its
+// size lies within a factor of 4 of what was measured; without one, the machine file's time. Between logical
 // devices of one GPU it is a launch that reads and writes (LaunchLine).
 class CalibratedCost : public CostModel {
  public:
@@ -42,7 +45,7 @@ class CalibratedCost : public CostModel {
 
   CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
-  // The same by 1, 2 and 4 to 7 for a launch whose graph is not there; where its work is not known it costs
+  // The same by 1, 2 and 4 to 8 for a launch whose graph is not there; where its work is not known it costs
   // kUnknownNs.
   CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
   CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
@@ -66,7 +69,8 @@ class CalibratedCost : public CostModel {
                                        const std::string& signature) const;
   std::optional<CostEstimate> Resized(const std::vector<Source>& sources, const std::string& signature,
                                       const OpWork& work) const;
-  std::optional<CostEstimate> Fitted(const std::vector<Source>& sources, const SignedWork& work) const;
+  std::optional<CostEstimate> Fitted(const DeviceSpec& device, const std::vector<Source>& sources,
+                                     const SignedWork& work) const;
 
   // What the shortest launches of a device take, and what each byte that large ones move adds.
   struct LaunchLine {

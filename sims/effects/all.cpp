@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "sims/effects/copy_cores.h"
@@ -48,6 +49,13 @@ SimulationModel EffectSet::Model() const {
 void EffectSet::Lengthen(const Schedule& schedule, const Machine& machine,
                          IdVector<CommandId, int64_t>* ns) const {
   for (const auto& [kind, effect] : effects_) effect->Lengthen(schedule, machine, ns);
+}
+
+double EffectSet::Residual(const Schedule& schedule, const Machine& machine) const {
+  double largest = 0;
+  for (const auto& [kind, effect] : effects_)
+    largest = std::max(largest, effect->Residual(schedule, machine));
+  return largest;
 }
 
 void EffectSet::HandOn(EffectSet* effects) const {

@@ -29,6 +29,9 @@ class Effect {
   // Adds what launches take longer, in ns, to the times that they take by their work alone.
   virtual void Lengthen(const Schedule& /*schedule*/, const Machine& /*machine*/,
                         IdVector<CommandId, int64_t>* /*ns*/) const {}
+  // How far steps that rely on the effect's rules lie from what was measured, nine in ten, as a fraction. 0:
+  // no further than by how their commands vary.
+  virtual double Residual(const Schedule& /*schedule*/, const Machine& /*machine*/) const { return 0; }
   // What of the effect is measured by microbenchmarks and not by the calibrated run goes into `effects`.
   virtual void HandOn(EffectSet* /*effects*/) const {}
 };
@@ -81,6 +84,8 @@ class EffectSet {
 
   SimulationModel Model() const;
   void Lengthen(const Schedule& schedule, const Machine& machine, IdVector<CommandId, int64_t>* ns) const;
+  // The largest of all.
+  double Residual(const Schedule& schedule, const Machine& machine) const;
   // What microbenchmarks have measured, in place of what `effects` has.
   void HandOn(EffectSet* effects) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "sims/effects/queue_gaps.h"
 #include "sims/engine/effect_constants.h"
@@ -20,7 +21,19 @@ void FitFrontEnd(const StepStarts& starts, EffectSet* effects) {
   if (!starts.schedule().issue.empty()) effects->Put(FrontEnd());
 }
 
-constexpr double Looks(const Constant& percent) { return static_cast<double>(percent.value) / 100; }
+// Whether two logical devices of one GPU launch anything.
+bool SharesAGpu(const Schedule& schedule, const Machine& machine) {
+  std::map<int, DeviceId> launches;  // by GPU: one of its devices that do
+  for (const Command& command : schedule.commands) {
+    if (command.kind != CommandKind::kLaunch) continue;
+    const DeviceId device = schedule.queues[command.queue].device;
+    if (machine.device(device).kind != DeviceKind::kLogical) continue;
+    if (launches.try_emplace(machine.device(device).physical, device).first->second != device) return true;
+  }
+  return false;
+}
+
+constexpr double Part(const Constant& percent) { return static_cast<double>(percent.value) / 100; }
 
 }  // namespace
 
@@ -41,11 +54,14 @@ constinit const EffectKind FrontEnd::kKind = {
 
 void FrontEnd::AddTo(SimulationModel* model) const {
   FrontEndLooks& looks = model->front_end;
-  looks.between = Looks(kEffectConstants.looks_between);
-  looks.handing_over = Looks(kEffectConstants.looks_handing_over);
+  looks.between = Part(kEffectConstants.looks_between);
+  looks.handing_over = Part(kEffectConstants.looks_handing_over);
   if (!in_durations) return;
-  looks.beside_waiting = Looks(kEffectConstants.looks_beside_waiting);
-  looks.beside_running = Looks(kEffectConstants.looks_beside_running);
+  looks.within = Part(kEffectConstants.looks_within);
+}
+
+double FrontEnd::Residual(const Schedule& schedule, const Machine& machine) const {
+  return SharesAGpu(schedule, machine) ? Part(kEffectConstants.parts_residual) : 0;
 }
 
 IdVector<CommandId, int64_t> LookedNs(const StepStarts& starts, size_t step, const EffectSet& effects) {
@@ -55,10 +71,10 @@ IdVector<CommandId, int64_t> LookedNs(const StepStarts& starts, size_t step, con
   const auto gap = static_cast<double>(gaps[static_cast<size_t>(QueueClass::kStream)]);
   for (const CommandStart& start : of.starts) {
     const bool goes_on = start.previous.exists() && of.Ready(start) <= of.End(start.previous);
-    if (!start.crowded || !goes_on) continue;
+    if (!start.crowded) continue;
     const int64_t ns = of.End(start.command) - of.Begin(start.command);
-    const double looks = Looks(start.beside_running ? kEffectConstants.looks_beside_running
-                                                    : kEffectConstants.looks_beside_waiting);
+    const int times = static_cast<int>(goes_on) + static_cast<int>(start.beside_running);
+    const double looks = times * Part(kEffectConstants.looks_within);
     looked[start.command] = std::min<int64_t>(ns / 2, std::llround(gap * looks));
   }
   return looked;

@@ -14,6 +14,8 @@ struct FrontEnd final : Effect {
   bool in_durations = true;  // of commands; else between them alone
 
   void AddTo(SimulationModel* model) const override;
+  // 0 for schedules without launches on two logical devices of one GPU.
+  double Residual(const Schedule& schedule, const Machine& machine) const override;
 };
 
 // How much longer the commands of a measured step took for that, in ns: none of them has more than half its

@@ -6,6 +6,7 @@
 
 #include "sims/effects/cost_file.h"
 #include "sims/engine/effect_constants.h"
+#include "sims/engine/simulator.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {

@@ -29,11 +29,11 @@ class FrontEnds {
   }
 
   // Time that passes more between two commands of the stream now, in gaps of it, and in the course of the
-  // next.
+  // next, which `goes_on` at once or has waited.
   double Between(QueueId queue) const { return IsCrowded(queue) ? plan_.front_end.between : 0; }
-  double Within(QueueId queue) const {
+  double Within(QueueId queue, bool goes_on) const {
     if (!IsCrowded(queue)) return 0;
-    return gpu(queue).running > 0 ? plan_.front_end.beside_running : plan_.front_end.beside_waiting;
+    return plan_.front_end.within * (static_cast<int>(goes_on) + static_cast<int>(gpu(queue).running > 0));
   }
 
   // Time that passes more until a command of another stream goes on.

@@ -131,7 +131,7 @@ class SimulationLoop {
     Ticks& duration = task(command).duration;
     // A command that another stream hands over to begins when the front end is with its stream.
     const bool goes_on = at.free_at >= now_;
-    if (duration > 0 && goes_on) duration += static_cast<Ticks>(gap * front_ends_.Within(queue));
+    if (duration > 0) duration += static_cast<Ticks>(gap * front_ends_.Within(queue, goes_on));
     front_ends_.Begin(queue);
     return at.free_at > 0 ? at.free_at + static_cast<Ticks>(gap * front_ends_.Between(queue)) : at.free_at;
   }

@@ -10,11 +10,10 @@ namespace lanescope::sims {
 
 // How often a GPU's front end looks at other streams while compute streams of several logical devices have
 // work, each time for as long as the stream's gap: between two commands, from one to that of another stream
-// which waits for it, and in the course of one, beside streams that all wait for something and beside one
-// that runs.
+// which waits for it, and in the course of one: once if it follows its stream's last one at once, and once if
+// a command of another stream runs.
 struct FrontEndLooks {
-  double between = 0, handing_over = 0;
-  double beside_waiting = 0, beside_running = 0;
+  double between = 0, handing_over = 0, within = 0;
 };
 
 // Effects add to it (sims/effects/effect.h); what none of them added takes no time.

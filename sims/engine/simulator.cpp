@@ -322,13 +322,17 @@ SimulationResult Simulate(const Schedule& schedule, const Machine& machine, cons
   return result;
 }
 
+bool RunsNothing(const Schedule& schedule, CommandId command) {
+  return !schedule.issue.empty() && schedule.issue[command] == StreamIssue::kNothing;
+}
+
 std::vector<Event> EventsOfStep(const Schedule& schedule, const SimulationResult& result, int step,
                                 int64_t begin_ns) {
   std::vector<Event> events;
   events.reserve(schedule.commands.size() + 1);
   for (const CommandId c : schedule.commands.ids()) {
     const Command& command = schedule.commands[c];
-    if (!command.is_work()) continue;
+    if (!command.is_work() || RunsNothing(schedule, c)) continue;
     events.push_back({.start_ns = begin_ns + result.times[c].start_ns,
                       .end_ns = begin_ns + result.times[c].end_ns,
                       .bytes = command.kind == CommandKind::kCopy ? command.bytes : 0,

@@ -74,7 +74,10 @@ class Simulator {
 SimulationResult Simulate(const Schedule& schedule, const Machine& machine, const CommandCosts& costs,
                           const SimulationModel& model);
 
-// The launches, the copies and the step itself, as step `step` that begins at `begin_ns`.
+// Whether the command orders others on a stream and runs nothing: then no event says when.
+bool RunsNothing(const Schedule& schedule, CommandId command);
+
+// The launches and copies that run something and the step itself, as step `step` that begins at `begin_ns`.
 std::vector<Event> EventsOfStep(const Schedule& schedule, const SimulationResult& result, int step = 0,
                                 int64_t begin_ns = 0);
 // Sends these to `sink`, `steps` times back to back from time

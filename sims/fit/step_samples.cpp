@@ -6,6 +6,7 @@
 #include "sims/effects/cores.h"
 #include "sims/effects/fetches.h"
 #include "sims/effects/front_end.h"
+#include "sims/engine/simulator.h"
 #include "sims/steps/measured_steps.h"
 #include "sims/steps/step_starts.h"
 

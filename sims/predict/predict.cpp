@@ -62,12 +62,13 @@ int DrawsFor(const PredictionSettings& settings, size_t commands) {
                   std::max(kMinDraws, static_cast<int>(std::min<size_t>(affordable, 1 << 20))));
 }
 
+// `residual`: by which the whole step may be off beside common_spread, for rules that are not quite right.
 void DrawInterval(Simulator* simulator, const CommandEstimates& estimates, const PredictionSettings& settings,
-                  Prediction* prediction) {
+                  double residual, Prediction* prediction) {
   const int draws = DrawsFor(settings, estimates.costs.ns.size());
   if (draws <= 0) return;
   const IdVector<CommandId, double> sigmas = SigmasOf(estimates);
-  const double common_sigma = SigmaOf(settings.common_spread);
+  const double common_sigma = std::hypot(SigmaOf(settings.common_spread), SigmaOf(residual));
   const int kinds =
       estimates.kind.empty() ? 0 : 1 + *std::max_element(estimates.kind.begin(), estimates.kind.end());
   std::vector<double> kind_error(static_cast<size_t>(kinds));
@@ -251,7 +252,7 @@ Prediction Predict(const Schedule& schedule, const Machine& machine, const Comma
   Simulator simulator(schedule, machine, settings.effects.Model());
   simulator.Run(estimates.costs, &prediction.simulation);
   prediction.step_ns = prediction.low_ns = prediction.high_ns = prediction.simulation.step_ns;
-  DrawInterval(&simulator, estimates, settings, &prediction);
+  DrawInterval(&simulator, estimates, settings, settings.effects.Residual(schedule, machine), &prediction);
   Summarise(schedule, machine, estimates, &prediction);
   if (settings.finds_path)
     prediction.critical_path = FindCriticalPath(schedule, machine, prediction.simulation);

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "sims/engine/issued_schedule.h"
+#include "sims/engine/simulator.h"
 
 namespace lanescope::sims {
 namespace {
@@ -79,10 +80,6 @@ bool IsComplete(const Schedule& schedule, const IdVector<CommandId, char>& silen
 }
 
 }  // namespace
-
-bool RunsNothing(const Schedule& schedule, CommandId command) {
-  return !schedule.issue.empty() && schedule.issue[command] == StreamIssue::kNothing;
-}
 
 Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule) {
   return Transpose(schedule.successors, schedule.commands.size());

@@ -24,9 +24,6 @@ struct MeasuredStep {
 std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const Event> events,
                                      int warmup_steps);
 
-// Whether the command orders others on a stream and runs nothing: then no event says when.
-bool RunsNothing(const Schedule& schedule, CommandId command);
-
 // By command: those that it waits for.
 Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule);
 

@@ -10,6 +10,7 @@
 #include "core/base/statistics.h"
 #include "core/schedule/task_share.h"
 #include "sims/engine/issued_schedule.h"
+#include "sims/engine/simulator.h"
 
 namespace lanescope::sims {
 namespace {

@@ -39,6 +39,8 @@ class JobProcess : public Participant {
     if (start_together_) job_.StartTogether();
   }
   bool gathers() const override { return true; }
+  // The first process has the trace.
+  bool TimesCommands(bool mine) const override { return job_.FromFirst(mine); }
   std::vector<Event> Gather(std::vector<Event> own, const exec::PreparedStep& step,
                             exec::Session* /*session*/) override {
     return job_.Gather(own, *step.schedule, *step.share);

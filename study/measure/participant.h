@@ -68,6 +68,10 @@ class Participant {
   virtual void BeginStep() {}
   // Whether a step's events lie in several processes, and Gather joins them.
   virtual bool gathers() const { return false; }
+  // Whether every process that takes part in a step knows that nothing in it is timed.
+  virtual bool leaves_untimed() const { return true; }
+  // Whether commands are timed in some of the steps. `mine`: this process writes them down, or keeps them.
+  virtual bool TimesCommands(bool mine) const { return mine; }
   // Events of the step in the numbers of the whole schedule: of all processes, where this one writes them
   // down, else none. `own`: those of this process.
   virtual std::vector<Event> Gather(std::vector<Event> own, const exec::PreparedStep& step,

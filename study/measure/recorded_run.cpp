@@ -118,8 +118,9 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   try {
     BeginCapture();
     const bool uses_gpus = UsesPhysicalGpus(*step_->schedule, machine_);
-    leaves_untimed_ = uses_gpus && !participant_->gathers();
-    if (uses_gpus && TimesCommands() && timing_.commands != CommandTiming::kProfiler)
+    leaves_untimed_ = uses_gpus && participant_->leaves_untimed();
+    if (uses_gpus) times_commands_ = participant_->TimesCommands(writer_ != nullptr || options_.keep_events);
+    if (uses_gpus && times_commands_ && timing_.commands != CommandTiming::kProfiler)
       timing_.commands = CommandTiming::kPairs;
     recorder_.reset(new Recorder(this));  // of a private base
   } catch (const Error& error) {
@@ -196,10 +197,15 @@ void RecordedRun::DeliverHeld(bool all) {
   Deliver(std::exchange(held_, {}));
 }
 
+// Pairs are taken out of the events of one process, not of those that several have put together.
+bool RecordedRun::HoldsEvents() const {
+  return leaves_untimed_ && !participant_->gathers() && timing_.commands == CommandTiming::kPairs;
+}
+
 bool RecordedRun::TimesStep(int step, int steps) const {
   if (!leaves_untimed_) return true;
-  if (!TimesCommands()) return false;
-  if (timing_.commands == CommandTiming::kProfiler) return step >= steps / 2;
+  if (!times_commands_) return false;
+  if (timing_.commands == CommandTiming::kProfiler && steps > 1) return step >= steps / 2;
   return step_ns_.size() % 2 == 0;
 }
 

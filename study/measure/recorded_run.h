@@ -65,10 +65,10 @@ struct RecordedRunOptions {
 // What a trace says of a measured run; refers to all three.
 RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info);
 
-// Where commands run on physical GPUs and this process is alone, timing them would lengthen the steps: they
-// are timed in every other step, by pairs of events, or in the second half of the steps of a call, by the
-// capture; without a writer and where no events are kept, in none. Of the others only the ends are known, and
-// what a step takes goes by them.
+// Where commands run on physical GPUs, timing them would lengthen the steps: they are timed in every other
+// step, by pairs of events, or in the second half of the steps of a call, by the capture; without a writer
+// and where no events are kept, in none. Of the others only the ends are known, and what a step takes goes by
+// them. Processes of a job time the same steps. Steps on tasks that serve this process are timed all.
 //
 // Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends
 // with Cancelled soon after it is cancelled.
@@ -136,8 +136,7 @@ class RecordedRun : private EventSink {
   void CountDropped(int64_t records) override;
   void Deliver(std::span<const Event> events);
   void DeliverHeld(bool all);
-  bool TimesCommands() const { return writer_ != nullptr || options_.keep_events; }
-  bool HoldsEvents() const { return leaves_untimed_ && timing_.commands == CommandTiming::kPairs; }
+  bool HoldsEvents() const;
   bool TimesStep(int step, int steps) const;
   void SetTiming(bool on);
   void GatherEvents();
@@ -171,6 +170,7 @@ class RecordedRun : private EventSink {
   bool finished_ = false;
   bool oversubscribed_ = false;
   bool leaves_untimed_ = false;  // some steps, or all
+  bool times_commands_ = true;   // in some steps at least
   bool is_timing_ = true;
   RunTiming timing_;
   std::vector<char> timed_;  // by recorded step

@@ -1,21 +1,35 @@
 #include "study/measure/run_capture.h"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/record/recorder.h"
 #include "profiler/capture_session.h"
 
 namespace lanescope::study {
 
-RunCapture::RunCapture(CaptureMode mode) {
-  if (mode == CaptureMode::kOff) return;
+CaptureWish CaptureWishOf(std::string_view name, bool has_trace) {
+  if (name == kAutomaticCapture) return {has_trace ? CaptureMode::kKernels : CaptureMode::kOff, false};
+  const auto found = std::ranges::find(kCaptureModeNames, name);
+  if (found == kCaptureModeNames.end()) {
+    Throw(Code::kInvalidArgument, "there is no profile '{}'; take {}, {}", name, kAutomaticCapture,
+          fmt::join(kCaptureModeNames, ", "));
+  }
+  return {static_cast<CaptureMode>(found - kCaptureModeNames.begin())};
+}
+
+RunCapture::RunCapture(CaptureWish wish) {
+  if (wish.mode == CaptureMode::kOff) return;
   profiler::CaptureOptions options;
-  options.mode = mode;
+  options.mode = wish.mode;
   options.with_tags = true;
   session_ = profiler::CaptureSession::Start(options, this, &problem_);
+  if (!wish.is_asked_for) problem_.clear();
   if (session_ != nullptr) session_->KeepFrom(INT64_MAX);
 }
 

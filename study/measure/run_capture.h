@@ -18,10 +18,20 @@ class CaptureSession;
 
 namespace lanescope::study {
 
+// A run is asked to capture so much, by somebody or by default.
+struct CaptureWish {
+  CaptureMode mode = CaptureMode::kOff;
+  bool is_asked_for = true;  // false: where it cannot be had, nobody is told
+};
+inline constexpr std::string_view kAutomaticCapture = "auto";
+// By one of kCaptureModeNames, or "auto": where a trace is written kernels, whose times a profiler knows
+// best.
+CaptureWish CaptureWishOf(std::string_view name, bool has_trace);
+
 // Make it before anything touches a GPU. Without one it does nothing: host events are recorded anyway.
 class RunCapture : private LaunchObserver, private traces::ActivitySink {
  public:
-  explicit RunCapture(CaptureMode mode);
+  explicit RunCapture(CaptureWish wish);
   ~RunCapture() override;
   RunCapture(const RunCapture&) = delete;
   RunCapture& operator=(const RunCapture&) = delete;

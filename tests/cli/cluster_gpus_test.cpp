@@ -84,6 +84,34 @@ TEST(Cluster, CapturesOfAllProcessesAreOneTrace) {
        "--json"});
   EXPECT_EQ(clocks["rows"], json::parse("[[1, 2]]")) << "of both processes of the first run";
 }
+
+// Laws: the processes of a job time commands in the same steps, every other one; with no trace in none. What
+// a step takes is said by the others.
+TEST(Cluster, ProcessesTimeTheSameSteps) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string trace = folder.File("job.db");
+  const std::string run = fmt::format("run {} --steps 6 --json --timeout 60000 --cluster worker=localhost:2",
+                                      Sample("mirrored_two"));
+  const Ranks traced = Mpirun(folder, "-n 2 " + WithGpus("x,y", run + " --trace " + trace));
+  ASSERT_EQ(traced.status, 0) << traced.errors;
+  EXPECT_EQ(json::parse(traced.output)["timing"]["untimed_steps"], 3);
+  const auto query = [&](const std::string& sql) {
+    return LanescopeJson({"query", trace, sql, "--json"})["rows"];
+  };
+  EXPECT_EQ(query("SELECT step FROM LANESCOPE_UNTIMED_STEP ORDER BY step"), json::parse("[[1], [3], [5]]"));
+  EXPECT_EQ(query("SELECT DISTINCT step FROM LANESCOPE_ACTIVITY ORDER BY step"),
+            json::parse("[[0], [2], [4]]"));
+  EXPECT_EQ(
+      query(
+          "SELECT COUNT(DISTINCT n) FROM (SELECT step, COUNT(*) AS n FROM LANESCOPE_ACTIVITY GROUP BY step)"),
+      json::parse("[[1]]"))
+      << "a process left out a step";
+  const Ranks alone = Mpirun(folder, "-n 2 " + WithGpus("x,y", run));
+  ASSERT_EQ(alone.status, 0) << alone.errors;
+  EXPECT_FALSE(json::parse(alone.output).contains("timing"));
+  EXPECT_EQ(json::parse(alone.output)["fetches"], json::parse(traced.output)["fetches"]);
+}
 #endif
 
 }  // namespace

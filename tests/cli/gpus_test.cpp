@@ -90,6 +90,7 @@ TEST(Gpus, CommandsAreTimedInStepsOfTheirOwn) {
       "LANESCOPE_UNTIMED_STEP");
   EXPECT_EQ(median, json::parse("[[1]]"));
   const Outcome text = WithGpus(with({"--trace", trace}));
+  EXPECT_THAT(text.errors, Not(HasSubstr("captured"))) << "nobody asked for a profiler";
   EXPECT_THAT(text.output, HasSubstr("5 steps, "));
   EXPECT_THAT(
       text.output,

@@ -325,7 +325,27 @@ TEST_F(CalibratedCostTest, NothingIsFittedToAnUnknownSize) {
   EXPECT_GE(estimate.ns, kUnknownNs);
 }
 
+// Law: on a host without rates an op takes what its kernel takes elsewhere, a product by its operations on as
+// many workers as they suffice for, and an op that was not measured there the usual rate. 1 us is for the
+// launch; half of it all is the interval.
+TEST_F(CalibratedCostTest, AHostWithoutRatesTakesThoseOfItsKernels) {
+  DeviceSpec host = machine_.device(machine_.host());
+  host.kind = DeviceKind::kHost;
+  const SignedWork relu{"r", "Relu", {1'000'000, 44'700'000}}, other{"o", "Unheard", {10, 20'000'000}},
+      product{"m", "MatMul", {106'000'000, 1'000'000}};
+  EXPECT_EQ(costs_.Launch(host, relu).ns, 1'001'000);
+  EXPECT_EQ(costs_.Launch(host, relu).spread_ns, 500'500);
+  EXPECT_EQ(costs_.Launch(host, relu).basis, CostBasis::kExtrapolated);
+  EXPECT_EQ(costs_.Launch(host, other).ns, 1'001'000);
+  EXPECT_EQ(costs_.Launch(host, product).ns, 1'001'000);
+  host.workers = 4;
+  EXPECT_EQ(costs_.Launch(host, product).ns, 251'000);
+  host.memory_bandwidth = 10e9;
+  EXPECT_NE(costs_.Launch(host, relu).basis, CostBasis::kExtrapolated) << "it has a rate";
+}
+
 TEST_F(CalibratedCostTest, AnUnknownDeviceTakesTheRooflineWithAWideInterval) {
+  machine_.devices[machine_.host()].memory_bandwidth = 20e9;
   const std::vector<TensorInfo> out = {Float({1'000'000})};
   const CostEstimate estimate = costs_.Launch(machine_, machine_.host(), NodeOf("Relu"), {}, out);
   const CostEstimate plain = RooflineCost().Launch(machine_, machine_.host(), NodeOf("Relu"), {}, out);

@@ -225,6 +225,20 @@ TEST(Effects, TakeTheTimeThatTheirConstantsSayAndNoneWhenLeftOut) {
   }
 }
 
+// The second stream's launch has waited for the first one's, whose next one runs meanwhile: one look within
+// it takes 1.4 gaps.
+TEST(Effects, TheFrontEndLooksAtWhatRunsBesideALaunchThatWaited) {
+  World world(DeviceKind::kLogical);
+  const QueueId queue = world.maker.Queue(world.gpu(0), QueueKind::kCompute, true);
+  const CommandId first = world.maker.Launch(queue, 1000);
+  world.maker.Launch(queue, 1000);
+  world.maker.Launch(world.maker.Queue(world.gpu(1), QueueKind::kCompute, true), 2000, {first});
+  world.Put<StreamGap>([](StreamGap* gaps) { gaps->ns[kLogical] = {0, 0, 0, 100}; });
+  world.Put<Issue>([](Issue* issue) { issue->times.single_ns = 10; });
+  world.Put<FrontEnd>([](FrontEnd*) {});
+  EXPECT_EQ(world.StepNs(), 10 + 1000 + 2000 + 140);
+}
+
 // Law: what is left out is that effect and no other.
 TEST(Effects, LeaveEachOtherAlone) {
   for (const auto& [name, of] : Cases()) {

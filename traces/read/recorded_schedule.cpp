@@ -81,7 +81,10 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
     if (has_streams) {
       const auto op = op_of_node.find(from.node);
       const std::string_view name = op == op_of_node.end() ? std::string_view() : op->second;
-      schedule.issue.Add(StreamIssueOf(from.kind, name, from.signature >= 0 ? run.Text(from.signature) : ""));
+      const std::string signature = from.signature >= 0 ? run.Text(from.signature) : "";
+      schedule.issue.Add(IsStream(schedule.queues[command.queue], machine)
+                             ? StreamIssueOf(from.kind, name, signature)
+                             : StreamIssue::kSingle);
       if (from.kind == CommandKind::kCopy && name == "Placeholder")
         schedule.values[schedule.operands[static_cast<size_t>(command.inputs)]].storage = Storage::kFeed;
     }
