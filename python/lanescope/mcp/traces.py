@@ -17,7 +17,8 @@ _SQLITE = b"SQLite format 3\0"
 _SIMULATED = "simulated"
 _KEPT = 8  # imports at once, more than the calls at once have traces
 _MOST_RUNS = 65_535
-_RUNS = f"SELECT * FROM LANESCOPE_RUN WHERE typeof(runId) = 'integer' AND runId BETWEEN 1 AND {_MOST_RUNS} ORDER BY runId"
+_MOST_COLUMNS = 2_000  # as many as SQLite has
+_RUNS = f"FROM LANESCOPE_RUN WHERE typeof(runId) = 'integer' AND runId BETWEEN 1 AND {_MOST_RUNS} ORDER BY runId"
 _RUN_COLUMNS = ("kind", "emulated", "graph", "strategy", "steps", "complete", "error", "predictionOf", "inSample", "stepMedianNs",
                 "stepP25Ns", "stepP75Ns")
 
@@ -137,11 +138,12 @@ class Traces:
         if not trace.recorded_by_us:
             trace.runs = {1: {"label": "measured"}}  # files of other tools are one run
             return
-        columns, rows = await self.query(trace, _RUNS, _MOST_RUNS)
-        for row in rows:
-            known = dict(zip(columns, row))
-            run = {name: known[name] for name in _RUN_COLUMNS if known.get(name) is not None}
-            trace.runs[known["runId"]] = {"label": _label(run), **run}
+        _, known = await self.query(trace, "SELECT name FROM pragma_table_info('LANESCOPE_RUN')", _MOST_COLUMNS)
+        columns = [name for name in _RUN_COLUMNS if [name] in known]  # older versions have fewer
+        _, rows = await self.query(trace, f"SELECT {', '.join(['runId', *columns])} {_RUNS}", _MOST_RUNS)
+        for number, *values in rows:
+            run = {name: value for name, value in zip(columns, values) if value is not None}
+            trace.runs[number] = {"label": _label(run), **run}
         if not trace.runs:
             raise Refusal("NotFound", f"{trace.name} holds no run")
 
