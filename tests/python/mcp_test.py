@@ -4,6 +4,7 @@ import glob
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -104,6 +105,25 @@ def test_evidence_is_rows_of_what_the_answer_names(samples):
             JOIN StringIds s ON s.value = '{kernel["name"]}' AND s.id IN (k.shortName, k.demangledName)
             WHERE k.rowid IN ({", ".join(map(str, rows[kernel["name"]]["ids"]))})'''}))
         assert found["rows"] == [[kernel["max_ns"], kernel["name"], kernel["name"]]]
+
+
+def holds(answer, shown):
+    """Whether an answer has what is shown of it: some keys of objects, the first elements of lists."""
+    if isinstance(shown, dict):
+        return all(key in answer and holds(answer[key], value) for key, value in shown.items())
+    if isinstance(shown, list):
+        return len(answer) >= len(shown) and all(map(holds, answer, shown))
+    return answer == shown
+
+
+def test_the_guides_dialogue_is_what_is_answered(samples):
+    """A line "> TOOL ARGUMENTS" of the guide is a call; the JSON after it is a part of its answer."""
+    guide = (TRACES.parents[1] / "docs" / "guides" / "ask-an-agent.md").read_text(encoding="utf-8")
+    calls = re.findall(r"^> (\w+) (\{.*\})\n(\{(?:.|\n)*?)(?=^```|^> )", guide, re.MULTILINE)
+    assert len(calls) == 7
+    for tool, arguments, shown in calls:
+        (answer,) = samples((tool, json.loads(arguments)))
+        assert holds(answer, json.loads(shown)), (tool, answer)
 
 
 def test_copies_between_devices_have_their_rows(samples):
