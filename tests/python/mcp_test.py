@@ -97,7 +97,7 @@ def test_evidence_is_rows_of_what_the_answer_names(samples):
     for trace, run in ((EAGER, 1), (OURS, 2)):
         (summary,) = samples(("summary", {"trace": trace, "run": run, "top": 5}))
         rows = {each["of"]: each for each in summary["evidence"]}
-        named = [entry for key in ("gpu_activities", "api_calls") for entry in summary["answer"][key]]
+        named = [entry for key in ("gpu_activities", "host_activities", "api_calls") for entry in summary["answer"][key]]
         assert named and all(rows[entry["name"]]["rows"] == entry["calls"] for entry in named), (trace, rows)
         kernel = next(entry for entry in named if entry["type"] == "kernel")
         (found,) = samples(("query", {"trace": trace, "sql": f'''

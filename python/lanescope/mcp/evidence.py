@@ -17,9 +17,13 @@ _COPY_KIND = re.compile(r"\[CUDA memcpy [^\]]*\]")
 
 # Kind of a thing: its table, the column whose upper 16 bits are the run, and how its rows meet `wanted`, the names.
 _NAMED = "(SELECT id, name FROM wanted JOIN StringIds ON {}) AS named"
+_LAUNCHES = f"CROSS JOIN {_NAMED.format('value = name')} ON named.id IN (row.demangledName, row.shortName)"
+_ON_HOST = ("JOIN LANESCOPE_DEVICE AS device ON device.runId = row.globalPid >> 48 AND device.deviceId = row.deviceId "
+            "AND (device.kind = 'host') = ")
 _PLACES = {
-    "kernel": ("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid",
-               f"CROSS JOIN {_NAMED.format('value = name')} ON named.id IN (row.demangledName, row.shortName)"),
+    "kernel": ("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid", _LAUNCHES),
+    "device kernel": ("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid", f"{_LAUNCHES} {_ON_HOST} 0"),
+    "host kernel": ("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid", f"{_LAUNCHES} {_ON_HOST} 1"),
     # Nsight Systems puts the version behind a call: cudaLaunchKernel_v7000.
     "api": ("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid",
             f"CROSS JOIN {_NAMED.format('''value = name OR substr(value, 1, length(name) + 2) = name || '_v' ''')} "
@@ -49,6 +53,16 @@ def kind_of(entry: Mapping[str, Any]) -> str:
     if kind in ("copy", "memcpy"):
         return "memcpy" if _COPY_KIND.match(name) else "copy"
     return {"launch": "kernel", "collective": "kernel"}.get(kind, kind if kind in _PLACES else "")
+
+
+def named_in(summary: Mapping[str, Any], run: Run, most: int) -> list[dict[str, Any]]:
+    """What a summary names: so many of each of its lists. An op of ours may have run on devices and on the host."""
+    named = []
+    for key, place in (("gpu_activities", "device "), ("host_activities", "host "), ("api_calls", "")):
+        for entry in summary[key][:most]:
+            placed = place if entry["type"] == "kernel" and run.trace.recorded_by_us else ""
+            named.append({**entry, "type": placed + entry["type"]})
+    return named
 
 
 async def rows_of(traces: Traces, run: Run, entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

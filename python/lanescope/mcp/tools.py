@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from lanescope.mcp.contents import TOLD_BY, lacks, rows_by_kind
-from lanescope.mcp.evidence import rows_of, steps_of, whole_run
+from lanescope.mcp.evidence import named_in, rows_of, steps_of, whole_run
 from lanescope.mcp.folders import Folders
 from lanescope.mcp.limits import bounded
 from lanescope.mcp.program import Printed, Program
@@ -70,8 +70,7 @@ class Tools:
         args = [f"--run={chosen.number}", f"--by={by}", *_of_step(step)]
         printed = await self._program.json("summary", *args, operands=(chosen.trace.path,))
         found = printed.content
-        named = [entry for key in ("gpu_activities", "host_activities", "api_calls") for entry in found[key][:top]]
-        evidence = await rows_of(self._traces, chosen, named) + await steps_of(self._traces, chosen, top)
+        evidence = await rows_of(self._traces, chosen, named_in(found, chosen, top)) + await steps_of(self._traces, chosen, top)
         return _answer({**chosen.facts, "answer": found}, top, evidence=evidence, cannot_tell=_lacking(found), notes=printed.notes)
 
     async def diff(self, trace_a: TraceName, trace_b: TraceName, run_a: RunNumber = None, run_b: RunNumber = None,
