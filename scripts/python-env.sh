@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes build/python-env, a Python with what the package's module and its tests need (nanobind, NumPy, pytest) and Debian has
-# not, with the schema that Perfetto publishes, which exports are read back by, and with pandas and pyarrow, whose tables traces
-# become. Does nothing when all is there; says so and goes on where the package registry cannot be reached: the tests then say
+# not, with the schema that Perfetto publishes, which exports are read back by, with pandas and pyarrow, whose tables traces
+# become, and with mcp, by which agents ask traces. Does nothing when all is there; says so and goes on where the package registry cannot be reached: the tests then say
 # that they are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,4 +20,7 @@ if ! has perfetto.protos.perfetto.trace.perfetto_trace_pb2 &&
 fi
 if ! has pandas,pyarrow && ! timeout 120 "$env/bin/python" -m pip install --quiet pandas pyarrow >> "$log" 2>&1; then
   echo "python-env: without pandas and pyarrow, whose tables traces become: that is SKIPPED (the log is $log)"
+fi
+if ! has mcp.server.mcpserver && ! timeout 120 "$env/bin/python" -m pip install --quiet "mcp>=2" >> "$log" 2>&1; then
+  echo "python-env: without the package mcp, by which agents ask traces: that is SKIPPED (the log is $log)"
 fi
