@@ -6,6 +6,9 @@ without those. make_fx copies what a node says of itself (`nn_module_stack`) to 
 
 import bisect
 import contextlib
+import inspect
+import os
+import re
 import warnings
 from dataclasses import dataclass, field
 
@@ -17,10 +20,15 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils import _pytree as pytree
 
+from lanescope.torch.batch import at_batch
 from lanescope.torch.costs import cost_of
 from lanescope.torch.decompositions import table
 
+_LIBRARIES = tuple(os.path.dirname(os.path.dirname(file)) for file in (torch.__file__, __file__))
 _MODULE = "nn_module_stack"  # a field of nodes that every tracer of PyTorch copies
+
+
+_LINES = {"record_stack_traces": True} if "record_stack_traces" in inspect.signature(make_fx).parameters else {}
 
 
 @dataclass
@@ -29,22 +37,33 @@ class Captured:
     trains, what the model returns, the gradients of the parameters that want one, and the buffers as they end."""
 
     graph: torch.fx.GraphModule
-    inputs: list  # the flat example inputs
     results: int  # how many the loss and the model's outputs are
     calls: list  # of ATen ops in the order of the first trace: what a profile of the step shows
 
 
 @dataclass
 class Call:
-    """A call of an ATen op: its name ("aten::addmm"), the shapes of its tensors, the module that it works for and its
-    work. `nodes`: those of the exported graph that stand for it."""
+    """A call of an ATen op: its name ("aten::addmm"), the shapes of its tensors, the module that it works for, its work
+    and the line that calls it ("model.py:12"). `nodes`: those of the exported graph that stand for it."""
 
     op: str
     shapes: tuple
     module: str
     flops: int
     bytes: int
+    line: str = ""
     nodes: list = field(default_factory=list)
+
+    def move_to(self, other, sizes, batch):
+        """Becomes the call for `batch`, of this one and `other`, of sizes[0] and sizes[1]."""
+        def between(x, y):
+            return x if x == y else at_batch((x, y), sizes, batch)
+
+        self.shapes = tuple(tuple(map(between, *pair)) for pair in zip(self.shapes, other.shapes))
+        self.flops, self.bytes = between(self.flops, other.flops), between(self.bytes, other.bytes)
+
+    def where(self):
+        return f"{self.op} of module '{self.module}'" + (f" ({self.line})" if self.line else "")
 
 
 class _Modules:
@@ -121,8 +140,15 @@ def _number_calls(graph):
         path = module_path(node)
         node.meta[_MODULE] = {"": (path, str(len(calls)))}
         op = str(node.target).rsplit(".", 1)[0].replace(".", "::", 1)
-        calls.append(Call(op, shapes, path, work["flops"], work["bytes"]))
+        calls.append(Call(op, shapes, path, work["flops"], work["bytes"], line_of(node.meta.get("stack_trace"))))
     return calls
+
+
+def line_of(text):
+    """The innermost line of the user's own in a traceback."""
+    found = re.findall(r'File "([^"]+)", line (\d+)', text or "")
+    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(_LIBRARIES)]
+    return own[-1] if own else ""
 
 
 def _tensors(outputs):
@@ -141,14 +167,14 @@ def _loss_of(outputs):
 class _Step:
     """The function that is traced. `state`: (name in `whole`, tensor) of parameters and buffers, each once."""
 
-    def __init__(self, whole, loss, spec, names, wanted, trains):
-        self._whole, self._loss, self._spec = whole, loss, spec
+    def __init__(self, whole, loss, inputs, names, wanted, trains):
+        self._whole, self._loss, self._inputs = whole, loss, inputs
         self._names, self._wanted, self._trains = names, wanted, trains
 
     def __call__(self, *flat):
         state = [tensor.detach().requires_grad_(bool(wants) and self._trains)
                  for tensor, wants in zip(flat, self._wanted)]
-        args, kwargs, labels = pytree.tree_unflatten(list(flat[len(state):]), self._spec)
+        args, kwargs, labels = self._inputs.call(flat[len(state):])
         modules = _Modules()
         with modules.named(self._whole.model):
             outputs = functional_call(self._whole, dict(zip(self._names, state)), args, {"kwargs": kwargs})
@@ -186,18 +212,17 @@ class _Functional(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
-def capture(model, state, args, kwargs, labels, loss, trains):
-    """`state`: by name below "model." every parameter and buffer once; those that want no gradient as they are."""
-    flat, spec = pytree.tree_flatten((tuple(args), dict(kwargs), tuple(labels)))
-    if not all(isinstance(each, torch.Tensor) for each in flat):
-        raise TypeError("every example input must be a tensor; bind others by functools.partial or a module around it")
+def capture(model, state, inputs, batch, loss, trains):
+    """`state`: by name below "model." every parameter and buffer once; those that want no gradient as they are. `batch`:
+    traced with one of this size; None: with that of `inputs`."""
     parameters = dict(model.named_parameters())
     wanted = [parameters[name].requires_grad if name in parameters else None for name in state]
-    mode = next((each.fake_mode for each in [*state.values(), *flat] if hasattr(each, "fake_mode")), None)
-    mode = mode or FakeTensorMode()
-    fakes = [each if hasattr(each, "fake_mode") else mode.from_tensor(each) for each in [*state.values(), *flat]]
+    mode = next((each.fake_mode for each in [*state.values(), *inputs.tensors] if hasattr(each, "fake_mode")), None)
+    mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
+    fakes = [each if hasattr(each, "fake_mode") else mode.from_tensor(each) for each in state.values()]
+    fakes += inputs.fakes(mode, batch)
     names = ["model." + name for name in state]
-    step = _Step(Whole(model), loss, spec, names, wanted, trains)
+    step = _Step(Whole(model), loss, inputs, names, wanted, trains)
     with contextlib.ExitStack() as stack:
         stack.enter_context(sdpa_kernel(SDPBackend.MATH))
         with warnings.catch_warnings():
@@ -206,11 +231,11 @@ def capture(model, state, args, kwargs, labels, loss, trains):
         stack.enter_context(traceback.preserve_node_meta())
         stack.enter_context(torch.set_grad_enabled(trains))
         stack.enter_context(mode)
-        graph = make_fx(step)(*fakes)
+        graph = make_fx(step, **_LINES)(*fakes)
         traceback.current_meta.pop(_MODULE, None)
         calls = _number_calls(graph)
         stack.enter_context(torch.no_grad())
         graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table())(*fakes)
     made = next(node for node in graph.graph.nodes if node.op == "output").args[0]
     others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted)
-    return Captured(graph, flat, len(made) - others, calls)
+    return Captured(graph, len(made) - others, calls)

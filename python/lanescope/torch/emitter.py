@@ -1,6 +1,7 @@
 """Grows a graph of TensorFlow's ops: names in scopes, tensors whose axes may lie in another order."""
 
 import contextlib
+import copy
 import math
 
 import numpy
@@ -51,6 +52,7 @@ class Emitter:
         self.scope = ""
         self.call = None  # the Call that nodes are added for
         self._near = ""  # the variable beside which nodes are placed
+        self.shapes, self.dtypes = {}, {}  # by reference, of what lies in memory
         self.notes = {}  # what an op of the forward pass leaves for its gradient
         self._constants = {}
         self._ordered = {}
@@ -69,6 +71,18 @@ class Emitter:
             self.call.nodes.append(unique)
         return unique
 
+    def fork(self):
+        """Another emitter that goes on from here."""
+        other = copy.copy(self)
+        for key, value in vars(self).items():
+            if isinstance(value, dict):
+                setattr(other, key, dict(value))
+        return other
+
+    def remember(self, value):
+        self.shapes[value.ref], self.dtypes[value.ref] = value.stored_shape, value.dtype
+        return value
+
     @contextlib.contextmanager
     def beside(self, handle):
         """Nodes are named below the variable's and lie where it does."""
@@ -83,7 +97,7 @@ class Emitter:
         """One node with one output. `inputs`: references; `types`: its dtype attributes, default T."""
         types = {"T": dtype} if types is None else types
         attrs.update({key: Dtype(value) for key, value in types.items()})
-        return Value(self.node(op, op, inputs, **attrs), dtype, shape, axes)
+        return self.remember(Value(self.node(op, op, inputs, **attrs), dtype, shape, axes))
 
     def const(self, data, dtype):
         """The reference of a constant, which equal ones of a scope share."""

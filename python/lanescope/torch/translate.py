@@ -59,6 +59,9 @@ class Translator:
         made = emit(self._e, node, *args, **kwargs) if emit is not None else None
         if made is None:
             made = self._cost_only(node, args, kwargs)
+        for value in made if isinstance(made, tuple) else (made,):
+            if value is not None:
+                self._e.remember(value)
         self._e.scope, self._e.call = "", None
         return made
 
