@@ -50,9 +50,13 @@ class Emitter:
     def __init__(self):
         self.nodes = {}  # name: (op, inputs, attrs), in order
         self.scope = ""
+        self.after = None  # a node that others wait for
+        self._waiting = set()
+        self.draws = False  # whether something is drawn at random
         self.call = None  # the Call that nodes are added for
         self._near = ""  # the variable beside which nodes are placed
         self.shapes, self.dtypes = {}, {}  # by reference, of what lies in memory
+        self.sources = {}  # by fx node what it became
         self.notes = {}  # what an op of the forward pass leaves for its gradient
         self._constants = {}
         self._ordered = {}
@@ -66,7 +70,12 @@ class Emitter:
             unique = f"{stem}_{number}"
         if self._near:
             attrs["_class"] = [f"loc:@{self._near}"]
-        self.nodes[unique] = (op, list(inputs), attrs)
+        inputs = list(inputs)
+        if self.after is not None and op != "Const" and not any(each in self._waiting for each in inputs):
+            inputs.append("^" + self.after)
+        if self.after is not None and op != "Const":
+            self._waiting.add(unique)
+        self.nodes[unique] = (op, inputs, attrs)
         if self.call is not None:
             self.call.nodes.append(unique)
         return unique
@@ -75,8 +84,8 @@ class Emitter:
         """Another emitter that goes on from here."""
         other = copy.copy(self)
         for key, value in vars(self).items():
-            if isinstance(value, dict):
-                setattr(other, key, dict(value))
+            if isinstance(value, (dict, set)):
+                setattr(other, key, copy.copy(value))
         return other
 
     def remember(self, value):

@@ -16,12 +16,14 @@ import torch
 
 from lanescope.torch.batch import BatchOpener, FixedBatchError, two_sizes
 from lanescope.torch.capture import capture, line_of
+from lanescope.torch.eager import left_out, plain_name, uncompiled, unwrapped
 from lanescope.torch.emitter import DTYPE_OF, Emitter, Value
 from lanescope.torch.graph_def import Dtype, Shape
 from lanescope.torch.inputs import Inputs
 from lanescope.torch.optimizers import emit_updates
 from lanescope.torch.translate import Translator
 from lanescope.torch.variables import has_content, variable_of
+from lanescope.torch.vocabulary import limit_of
 
 VALUES_LIMIT = 1 << 30  # bytes of parameters that a graph file takes along
 _SMALL_FLOATS = ("float16", "bfloat16")
@@ -77,7 +79,9 @@ class Exported:
 def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch.Tensor],
            optimizer: torch.optim.Optimizer | None = None, loss: Callable[..., torch.Tensor] | None = None, *,
            example_kwargs: Mapping[str, Any] | None = None, labels: Iterable[torch.Tensor] = (),
-           keep_values: bool | None = None, batch_axis: int | Iterable[int | None] | None | str = "auto") -> Exported:
+           keep_values: bool | None = None, batch_axis: int | Iterable[int | None] | None | str = "auto",
+           before_update: Callable[[list[torch.Tensor]], Any] | None = None, fused: bool | None = None,
+           fetch_outputs: bool = False) -> Exported:
     """Makes a graph of the inference of `model`, or of a step of its training.
 
     model           an nn.Module. Under FakeTensorMode or on the device "meta" no memory is needed.
@@ -94,6 +98,15 @@ def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch
                     `pipeline` share it out. "auto": 0 where all have as much there, with a note where the step is of
                     one size alone. None: the graph is of the examples' shapes.
 
+    before_update   called with the parameters that have gradients, before the optimizer's step: as
+                    lambda parameters: torch.nn.utils.clip_grad_norm_(parameters, 1.0).
+
+    fused           whether ops stay as PyTorch runs them on GPUs: attention, norms, losses and updates are one op each,
+                    known by its cost, and so are what graphs of TensorFlow have several nodes for. Such a graph is placed,
+                    simulated and searched, not run. None: where the model has no values, as on the device "meta".
+    fetch_outputs   whether a step of training fetches what the model returns, too, not the loss alone.
+
+    What a training loop has and the graph has not is in `notes` of what is returned, and warned of.
     Raises ValueError where batch_axis is given and something depends on one size: names its module and line.
 
     Module paths are name scopes, the gradients' below "gradients". ATen ops without a counterpart among TensorFlow's
@@ -102,7 +115,20 @@ def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch
     args = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     inputs = Inputs(args, dict(example_kwargs or {}), tuple(labels), batch_axis)
     trains = optimizer is not None or loss is not None
-    return _Export(model, keep_values, inputs, loss, trains).run(optimizer, must_open=batch_axis not in ("auto", None))
+    plain = unwrapped(model)
+    with uncompiled(plain):
+        if fused is None:
+            fused = not all(map(has_content, [*plain.parameters(), *plain.buffers(), *inputs.tensors]))
+        made = _Export(plain, keep_values, inputs, loss, trains, before_update, fused, fetch_outputs)
+        exported = made.run(optimizer, must_open=batch_axis not in ("auto", None))
+    exported.notes[:0] = left_out(model, optimizer, trains)
+    for note in exported.notes:
+        warnings.warn(note, stacklevel=2)
+    return exported
+
+
+def node_name(name):
+    return plain_name(name).replace(".", "/")
 
 
 @dataclass
@@ -115,19 +141,20 @@ class _Translated:
 
 
 class _Export:
-    def __init__(self, model, keep_values, inputs, loss, trains):
+    def __init__(self, model, keep_values, inputs, loss, trains, before_update, fused, fetch_outputs):
         self._e, self._model, self._inputs, self._loss, self._trains = Emitter(), model, inputs, loss, trains
+        self._before_update, self._fused, self._fetch_outputs = before_update, fused, fetch_outputs
         # A tied parameter has several names; it counts once, under the first.
         self._state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         first = {id(tensor): name for name, tensor in self._state.items()}
         names = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
-        self._tied = {name: first[id(tensor)] for name, tensor in names if name not in self._state}
+        self._tied = {plain_name(name): plain_name(first[id(tensor)]) for name, tensor in names if name not in self._state}
         if keep_values is None:
             tensors = self._state.values()
             keep_values = (all(map(has_content, tensors))
                            and sum(each.numel() * each.element_size() for each in tensors) <= VALUES_LIMIT)
-        self._updates, self._notes = [], []
-        self._variables = {name: variable_of(self._e, name.replace(".", "/"), tensor, keep_values)
+        self._updates, self._notes, self._keep_values = [], [], keep_values
+        self._variables = {name: variable_of(self._e, node_name(name), tensor, keep_values)
                            for name, tensor in self._state.items()}
         self._run, self._feeds = {"init": [], "feeds": {}, "fetches": [], "targets": []}, {}
 
@@ -135,6 +162,8 @@ class _Export:
         """`must_open`: whether a graph of one batch alone is refused, not noted."""
         step = self._translate(must_open)
         calls, results, rest = step.calls, step.results, step.rest
+        if step.emitter.draws:
+            self._notes.append("what is drawn at random, as dropout, has other numbers than PyTorch's")
         buffers = [name for name, _ in self._model.named_buffers()]
         wanted = [name for name, tensor in self._model.named_parameters() if self._trains and tensor.requires_grad]
         self._fetch_all(results)
@@ -147,8 +176,9 @@ class _Export:
         if inits:
             self._run["init"] = [self._e.node("NoOp", "init", ["^" + name for name in inits])]
         roots = [*self._run["init"], *self._run["fetches"], *self._run["targets"]]
-        sizes = {name: tensor.numel() * tensor.element_size() for name, tensor in self._state.items()}
-        modules = {path: type(module).__name__ for path, module in self._model.named_modules()}
+        sizes = {plain_name(name): tensor.numel() * tensor.element_size() for name, tensor in self._state.items()}
+        modules = {plain_name(path): type(module).__name__ for path, module in self._model.named_modules()
+                   if not hasattr(module, "_orig_mod")}
         needed = self._e.needed(roots)
         self._feed(needed)
         for call in calls:
@@ -174,7 +204,7 @@ class _Export:
             except FixedBatchError as problem:
                 if must_open:
                     raise
-                self._note(str(problem))
+                self._notes.append(str(problem))
             self._e = before
         return self._translate_for(None, self._e)
 
@@ -183,13 +213,15 @@ class _Export:
         values = [variable.read for variable in self._variables.values()]
         values += [self._placeholder(emitter, number, shape) for number, shape in enumerate(self._inputs.shapes(batch))]
         nodes = [node for node in captured.graph.graph.nodes if node.op == "placeholder"]
-        translator = Translator(emitter, captured.graph, zip(nodes, values), captured.calls)
+        translator = Translator(emitter, captured.graph, zip(nodes, values), captured.calls, self._fused)
+        self._limits = [limit_of(node) for node in nodes[len(self._variables):]]
         outputs = translator.run()
         return _Translated(emitter, captured.calls, outputs[:captured.results], outputs[captured.results:], translator.unknown)
 
     def _capture(self, batch):
         try:
-            return capture(self._model, self._state, self._inputs, batch, self._loss, self._trains)
+            return capture(self._model, self._state, self._inputs, batch, self._loss, self._trains, self._before_update,
+                           self._fused)
         except Exception as problem:
             if batch in (None, self._inputs.batch):
                 raise
@@ -198,21 +230,23 @@ class _Export:
             raise FixedBatchError(f"the graph is of a batch of {self._inputs.batch} alone: {line}: with one of {batch}: "
                                   f"{reason}") from problem
 
-    def _note(self, text):
-        self._notes.append(text)
-        warnings.warn(text, stacklevel=4)
-
     def _fetch_all(self, results):
+        results = results[:1] if self._trains and not self._fetch_outputs else results
         names = ["loss"] * self._trains + [f"output_{number}" for number in range(len(results))]
         self._run["fetches"] = [self._fetch(name, value) for name, value in zip(names, results)]
         if self._trains:
             self._run["loss"] = self._run["fetches"][0]
 
     def _placeholder(self, emitter, number, shape):
-        dtype = DTYPE_OF[self._inputs.tensors[number].dtype]
-        fed = _FED.get(dtype, dtype)
+        dtype, fed = self._fed(number)
         name = emitter.node("Placeholder", f"input_{number}", dtype=Dtype(fed), shape=Shape(shape))
         return emitter.cast(emitter.remember(Value(name, fed, shape)), dtype)
+
+    def _fed(self, number):
+        """The dtype of an input, and that of what it is fed: files have no small floats."""
+        tensor = self._inputs.tensors[number]
+        dtype = DTYPE_OF[tensor.dtype]
+        return dtype, dtype if dtype == "float16" and not has_content(tensor) else _FED.get(dtype, dtype)
 
     def _feed(self, needed):
         """Of the inputs that the step reads: their values, or how they are generated."""
@@ -221,28 +255,28 @@ class _Export:
             if name not in needed:
                 self._run.get("batch_axis", {}).pop(name, None)
                 continue
-            dtype = DTYPE_OF[tensor.dtype]
-            fed = _FED.get(dtype, dtype)
+            fed = self._fed(number)[1]
             if has_content(tensor):
                 self._feeds[name] = tensor.detach().cpu().to(getattr(torch, fed)).numpy()
-            generator = "uniform" if fed.startswith("float") else "integers"
+            generator = "uniform" if "float" in fed else "integers"
             self._run["feeds"][name] = {"dtype": fed, "shape": list(tensor.shape), "generator": generator, "low": 0,
-                                        "high": 1}
+                                        "high": self._limits[number]}
 
     def _fetch(self, name, value):
-        if value.dtype in _SMALL_FLOATS:  # no file of a fetch has them
+        if value.dtype in _SMALL_FLOATS and not self._fused:  # no file of a fetch has them
             value = self._e.cast(value, "float32")
         return self._e.node("Identity", name, [self._e.plain(value)], T=Dtype(value.dtype)) + ":0"
 
     def _train(self, optimizer, gradients):
         """Updates as targets; returns what the optimizer's state begins with."""
         if optimizer is None:
-            self._run["fetches"] += [self._fetch(f"gradients/{name.replace('.', '/')}", gradient)
+            self._run["fetches"] += [self._fetch(f"gradients/{node_name(name)}", gradient)
                                      for name, gradient in gradients]
             return []
         before = set(self._e.nodes)
         updates, inits = emit_updates(self._e, optimizer, [(self._state[name], self._variables[name], gradient)
-                                                           for name, gradient in gradients])
+                                                           for name, gradient in gradients], self._keep_values,
+                                      self._fused)
         self._run["targets"] += updates
         self._updates = [name for name in self._e.nodes if name not in before]
         return inits

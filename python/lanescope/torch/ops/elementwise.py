@@ -198,6 +198,7 @@ def threshold_backward(e, node, gradient, x, threshold):
 
 @rule("var_mean.correction", "var.correction")
 def var_mean(e, node, x, dims=None, correction=1, keepdim=False):
+    kind, x = x.dtype, e.cast(x, "float64" if x.dtype == "float64" else "float32")  # squares leave the range of half
     mean = e.reduce("Mean", x, dims, True)
     squares = e.binary("SquaredDifference", x, mean)
     count = 1
@@ -205,6 +206,7 @@ def var_mean(e, node, x, dims=None, correction=1, keepdim=False):
         count *= x.shape[dim]
     sum_ = e.reduce("Sum", squares, dims, keepdim)
     variance = e.binary("RealDiv", sum_, e.scalar(max(0, count - (1 if correction is None else correction)), x.dtype))
+    variance = e.cast(variance, kind)
     if "var_mean" not in str(node.target):
         return variance
-    return variance, e.reduce("Mean", x, dims, keepdim)
+    return variance, e.cast(e.reduce("Mean", x, dims, keepdim), kind)
