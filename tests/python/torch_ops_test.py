@@ -65,3 +65,58 @@ def test_computes_as_pytorch_does(name, tmp_path):
     theirs = theirs if isinstance(theirs, tuple) else (theirs,)
     for mine, other in zip(computed(model, SQUARE, tmp_path), theirs, strict=True):
         assert mine == pytest.approx(other.numpy(), abs=1e-6)
+
+
+SIGNAL, IMAGE, VOLUME_ = torch.linspace(-1, 1, 72), torch.linspace(-2, 2, 576), torch.linspace(-2, 2, 1680)
+SIGNAL, IMAGE, VOLUME_ = (values.sin().mul(7).cos().reshape(shape) for values, shape in (
+    (SIGNAL, (2, 4, 9)), (IMAGE, (2, 4, 9, 8)), (VOLUME_, (2, 4, 6, 5, 7))))
+LAYERS = {
+    "signals in groups": (lambda: nn.Conv1d(4, 6, 3, 2, 1, groups=2), SIGNAL),
+    "signals of single channels": (lambda: nn.Conv1d(4, 4, 3, padding=2, groups=4, dilation=2), SIGNAL),
+    "transposed signals": (lambda: nn.ConvTranspose1d(4, 6, 3, 2), SIGNAL),
+    "images in groups": (lambda: nn.Conv2d(4, 6, 3, 2, 1, groups=2), IMAGE),
+    "transposed images": (lambda: nn.ConvTranspose2d(4, 6, 3, 2, 1, output_padding=1), IMAGE),
+    "transposed images in groups": (lambda: nn.ConvTranspose2d(4, 6, 3, 2, 1, groups=2), IMAGE),
+    "volumes": (lambda: nn.Conv3d(4, 6, 3, stride=2, padding=(0, 1, 1)), VOLUME_),
+    "transposed volumes": (lambda: nn.ConvTranspose3d(4, 2, 2, 2), VOLUME_),
+    "maxima of signals": (lambda: nn.MaxPool1d(2), SIGNAL),
+    "maxima beyond the end": (lambda: nn.MaxPool2d(3, 2, 1, ceil_mode=True), IMAGE),
+    "maxima of volumes": (lambda: nn.MaxPool3d(2), VOLUME_),
+    "means of padded images": (lambda: nn.AvgPool2d(3, 1, 1), IMAGE),
+    "means without pads": (lambda: nn.AvgPool2d(3, 2, 1, count_include_pad=False), IMAGE),
+    "means beyond the end": (lambda: nn.AvgPool2d(3, 2, 1, ceil_mode=True), IMAGE),
+    "means of volumes": (lambda: nn.AvgPool3d(2), VOLUME_),
+    "means of parts": (lambda: nn.AdaptiveAvgPool2d((3, 5)), IMAGE),
+    "between pixels": (lambda: nn.Upsample(scale_factor=2, mode="bilinear"), IMAGE),
+    "between corners": (lambda: nn.Upsample(size=(5, 13), mode="bilinear", align_corners=True), IMAGE),
+    "nearest pixels": (lambda: nn.Upsample(scale_factor=1.5), IMAGE),
+    "norms of groups": (lambda: nn.GroupNorm(2, 4), IMAGE),
+}
+
+
+class OfParameter(nn.Module):
+    """Lets the gradient of a layer's input be fetched: it is a parameter."""
+
+    def __init__(self, layer, x):
+        super().__init__()
+        self.layer, self.x = layer, nn.Parameter(x.clone())
+
+    def forward(self):
+        return self.layer(self.x)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_and_their_gradients_are_pytorchs(name, tmp_path):
+    make, x = LAYERS[name]
+    torch.manual_seed(1)
+    model = OfParameter(make(), x)
+    exported = export(model, (), loss=lambda y: (y**2).sum())
+    assert exported.cost_only == collections.Counter()
+    fetched = run(exported, tmp_path, 1)
+    loss = (model() ** 2).sum()
+    loss.backward()
+    [file] = fetched.glob("*_loss_0.npy")
+    assert float(numpy.load(file)) == pytest.approx(loss.item(), rel=1e-5)
+    for parameter_name, parameter in model.named_parameters():
+        [file] = fetched.glob(f"*gradients_{parameter_name.replace('.', '_')}_0.npy")
+        assert numpy.load(file) == pytest.approx(parameter.grad.numpy(), rel=1e-4, abs=1e-4)

@@ -88,6 +88,10 @@ class Emitter:
                 setattr(other, key, copy.copy(value))
         return other
 
+    def go_back_to(self, fork):
+        """Forgets what came after the fork, which has grown no more."""
+        vars(self).update(vars(fork))
+
     def remember(self, value):
         self.shapes[value.ref], self.dtypes[value.ref] = value.stored_shape, value.dtype
         return value

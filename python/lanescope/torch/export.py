@@ -205,7 +205,7 @@ class _Export:
                 if must_open:
                     raise
                 self._notes.append(str(problem))
-            self._e = before
+            self._e.go_back_to(before)
         return self._translate_for(None, self._e)
 
     def _translate_for(self, batch, emitter):

@@ -59,7 +59,9 @@ class Translator:
         if node.target is operator.getitem:
             if node.args[0] in self._gradients:
                 self._gradients.add(node)
-            return args[0][args[1]]
+            return None if args[0] is None else args[0][args[1]]
+        if args and args[0] is None and isinstance(node.args[0], torch.fx.Node):
+            return None  # of what no op here makes, as the places of the largest numbers of windows
         kwargs = {key: torch.fx.node.map_arg(value, lambda each: self._values[each])
                   for key, value in node.kwargs.items() if key not in _SCHEDULE_ONLY}
         self._e.scope = scope_of(module_path(node))

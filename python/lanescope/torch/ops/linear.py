@@ -1,7 +1,12 @@
 """Matrix products. A transposed operand is read as such, not copied."""
 
+import json
+
+from lanescope.torch.costs import cost_of
 from lanescope.torch.emitter import Value
 from lanescope.torch.ops import rule
+from lanescope.torch.ops.indexing import numbers_to
+from lanescope.torch.ops.shapes import part
 
 
 def product(e, a, b):
@@ -61,3 +66,42 @@ def bmm(e, node, a, b):
 def _matrix(e, x, shape):
     """The reference of a single matrix with an axis of matrices, as it lies."""
     return e.reshape(Value(x.ref, x.dtype, shape), (1, *shape)).ref
+
+
+def _groups_of(e, ends, rows):
+    """By row the number of its group: how many groups end at or before it."""
+    numbers = e.reshape(numbers_to(e, rows, ends.dtype), (rows, 1))
+    behind = e.binary("GreaterEqual", numbers, e.reshape(ends, (1, ends.shape[0])), "bool")
+    return e.reduce("Sum", e.cast(behind, "int32"), [1], False)
+
+
+def _masks(e, ends, rows, dtype, shape):
+    groups = _groups_of(e, ends, rows)
+    for number in range(ends.shape[0]):
+        mine = e.binary("Equal", groups, e.scalar(number, "int32"), "bool", incompatible_shape_error=True)
+        yield e.reshape(e.cast(mine, dtype), shape)
+
+
+def _share(cost, parts):
+    """The cost of one of `parts` products, of which each counts its own rows alone."""
+    return json.dumps({of: amount // parts for of, amount in cost.items()})
+
+
+@rule("_grouped_mm.default")
+def grouped_mm(e, node, a, b, ends=None, bias=None, out_dtype=None):
+    """Products of all groups with the rows of others as zeros, each at the cost of its own rows."""
+    if bias is not None or ends is None or out_dtype is not None or a.rank != 2:
+        return None
+    groups, cost = ends.shape[0], cost_of(node)
+    rows = a.shape[0] if b.rank == 3 else a.shape[1]
+    made = []
+    for number, mask in enumerate(_masks(e, ends, rows, a.dtype, (rows, 1) if b.rank == 3 else (1, rows))):
+        other = b
+        if b.rank == 3:
+            other = e.reshape(part(e, b, 0, number, number + 1), b.shape[1:])
+        each = product(e, e.in_order(e.binary("Mul", a, mask)), e.in_order(other))
+        e.nodes[each.ref][2]["_lanescope_cost"] = _share(cost, groups)
+        made.append(each)
+    if b.rank == 2:
+        return e.op("Pack", [each.ref for each in made], a.dtype, (groups, *made[0].shape), N=groups, axis=0)
+    return e.op("AddN", [each.ref for each in made], a.dtype, made[0].shape, N=groups)
