@@ -33,7 +33,7 @@ class Graph:
                  soft_placement: bool = True, machine: Any = None):
         if hasattr(source, "graph_def"):
             feeds = {**source.feeds, **(feeds or {})}
-            run = run if run is not None else source.run_without_files()
+            run = run if run is not None else source.run
             source = source.graph_def
         path, data = "", b""
         if isinstance(source, (bytes, bytearray, memoryview)):

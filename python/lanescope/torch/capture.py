@@ -6,21 +6,32 @@ without those. make_fx copies what a node says of itself (`nn_module_stack`) to 
 
 import bisect
 import contextlib
+import inspect
+import os
+import re
 import warnings
 from dataclasses import dataclass, field
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.func import functional_call, functionalize
+from torch.func import functionalize
 from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.utils.stateless import _reparametrize_module
 from torch.utils import _pytree as pytree
 
+from lanescope.torch.batch import at_batch
 from lanescope.torch.costs import cost_of
 from lanescope.torch.decompositions import table
+from lanescope.torch.eager import plain_name
+from lanescope.torch.fused import fused_attention, on_host
 
+_LIBRARIES = tuple(os.path.dirname(os.path.dirname(file)) for file in (torch.__file__, __file__))
 _MODULE = "nn_module_stack"  # a field of nodes that every tracer of PyTorch copies
+
+
+_LINES = {"record_stack_traces": True} if "record_stack_traces" in inspect.signature(make_fx).parameters else {}
 
 
 @dataclass
@@ -29,22 +40,33 @@ class Captured:
     trains, what the model returns, the gradients of the parameters that want one, and the buffers as they end."""
 
     graph: torch.fx.GraphModule
-    inputs: list  # the flat example inputs
     results: int  # how many the loss and the model's outputs are
     calls: list  # of ATen ops in the order of the first trace: what a profile of the step shows
 
 
 @dataclass
 class Call:
-    """A call of an ATen op: its name ("aten::addmm"), the shapes of its tensors, the module that it works for and its
-    work. `nodes`: those of the exported graph that stand for it."""
+    """A call of an ATen op: its name ("aten::addmm"), the shapes of its tensors, the module that it works for, its work
+    and the line that calls it ("model.py:12"). `nodes`: those of the exported graph that stand for it."""
 
     op: str
     shapes: tuple
     module: str
     flops: int
     bytes: int
+    line: str = ""
     nodes: list = field(default_factory=list)
+
+    def move_to(self, other, sizes, batch):
+        """Becomes the call for `batch`, of this one and `other`, of sizes[0] and sizes[1]."""
+        def between(x, y):
+            return x if x == y else at_batch((x, y), sizes, batch)
+
+        self.shapes = tuple(tuple(map(between, *pair)) for pair in zip(self.shapes, other.shapes))
+        self.flops, self.bytes = between(self.flops, other.flops), between(self.bytes, other.bytes)
+
+    def where(self):
+        return f"{self.op} of module '{self.module}'" + (f" ({self.line})" if self.line else "")
 
 
 class _Modules:
@@ -52,8 +74,12 @@ class _Modules:
 
     def __init__(self):
         self._marks = [(0, "")]  # (number of the next autograd node, module path), in order
+        self._goes_back = False
 
     def enter(self, path):
+        if self._goes_back:  # computed again for a gradient
+            _set_path("gradients/" + path)
+            return
         self._marks.append((torch.autograd._get_sequence_nr(), path))
         _set_path(path)
 
@@ -70,6 +96,7 @@ class _Modules:
             self.enter(stack[-1])
 
         for path, module in model.named_modules():
+            path = plain_name(path)
             hooks.append(module.register_forward_pre_hook(lambda *_, path=path: enter(path)))
             hooks.append(module.register_forward_hook(lambda *_: leave()))
         try:
@@ -79,7 +106,8 @@ class _Modules:
                 hook.remove()
 
     def name_gradients(self, loss):
-        """Lets every node of the backward pass say the module of the op that it derives."""
+        """Lets every node of the backward pass say the module of the op that it derives. Returns whether one of them
+        refuses gradients of some tensors alone, as reentrant checkpoints do."""
         numbers = [number for number, _ in self._marks]
         seen, waiting = set(), [loss.grad_fn]
         while waiting:
@@ -91,6 +119,13 @@ class _Modules:
             if node.name() != "torch::autograd::AccumulateGrad":
                 path = self._marks[max(bisect.bisect_right(numbers, node._sequence_nr()) - 1, 0)][1]
                 node.register_prehook(lambda *_, path=path: _set_path("gradients/" + path))
+        self._goes_back = True
+        _set_path("gradients/loss")
+        return any(node.name() == "CheckpointFunctionBackward" for node in seen)
+
+    def leave_gradients(self):
+        self._goes_back = False
+        _set_path("gradients/")
 
 
 def _set_path(path):
@@ -121,8 +156,15 @@ def _number_calls(graph):
         path = module_path(node)
         node.meta[_MODULE] = {"": (path, str(len(calls)))}
         op = str(node.target).rsplit(".", 1)[0].replace(".", "::", 1)
-        calls.append(Call(op, shapes, path, work["flops"], work["bytes"]))
+        calls.append(Call(op, shapes, path, work["flops"], work["bytes"], line_of(node.meta.get("stack_trace"))))
     return calls
+
+
+def line_of(text):
+    """The innermost line of the user's own in a traceback."""
+    found = re.findall(r'File "([^"]+)", line (\d+)', text or "")
+    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(_LIBRARIES)]
+    return own[-1] if own else ""
 
 
 def _tensors(outputs):
@@ -139,42 +181,61 @@ def _loss_of(outputs):
 
 
 class _Step:
-    """The function that is traced. `state`: (name in `whole`, tensor) of parameters and buffers, each once."""
+    """The function that is traced. `state`: the model's tensors by name, each once; `wanted`: of each whether it wants a
+    gradient, None for buffers."""
 
-    def __init__(self, whole, loss, spec, names, wanted, trains):
-        self._whole, self._loss, self._spec = whole, loss, spec
-        self._names, self._wanted, self._trains = names, wanted, trains
+    def __init__(self, model, state, inputs, loss, wanted, trains, before_update):
+        self._model, self._state, self._inputs, self._loss = model, state, inputs, loss
+        self._wanted, self._trains, self._before_update = wanted, trains, before_update
 
     def __call__(self, *flat):
         state = [tensor.detach().requires_grad_(bool(wants) and self._trains)
                  for tensor, wants in zip(flat, self._wanted)]
-        args, kwargs, labels = pytree.tree_unflatten(list(flat[len(state):]), self._spec)
+        args, kwargs, labels = self._inputs.call(flat[len(state):])
         modules = _Modules()
-        with modules.named(self._whole.model):
-            outputs = functional_call(self._whole, dict(zip(self._names, state)), args, {"kwargs": kwargs})
-        buffers = [tensor for tensor, wants in zip(state, self._wanted) if wants is None]
-        if not self._trains:
-            return [*_tensors(outputs), *buffers]
-        modules.enter("loss")
-        loss = self._loss(outputs, *labels) if self._loss is not None else _loss_of(outputs)
-        if loss.dim() != 0:
-            raise ValueError(f"the loss must be a scalar, this one has the shape {tuple(loss.shape)}")
-        modules.name_gradients(loss)
-        wanted = [tensor for tensor in state if tensor.requires_grad]
-        gradients = torch.autograd.grad(loss, wanted, allow_unused=True)
-        others = [tensor.detach() for tensor in _tensors(outputs) if tensor is not loss]
+        # Until the gradients are there: what is computed again going back needs the traced tensors too.
+        with modules.named(self._model), _reparametrize_module(self._model, dict(zip(self._state, state)), tie_weights=True):
+            outputs = self._model(*args, **kwargs)
+            buffers = [tensor for tensor, wants in zip(state, self._wanted) if wants is None]
+            if not self._trains:
+                return [*_tensors(outputs), *buffers]
+            modules.enter("loss")
+            loss = self._loss(outputs, *labels) if self._loss is not None else _loss_of(outputs)
+            if loss.dim() != 0:
+                raise ValueError(f"the loss must be a scalar, this one has the shape {tuple(loss.shape)}")
+            others = [tensor.detach() for tensor in _tensors(outputs) if tensor is not loss]
+            gradients = self._gradients(modules, loss, state)
         return [loss.detach(), *others, *gradients, *buffers]
 
+    def _gradients(self, modules, loss, state):
+        wanted = [tensor for tensor in state if tensor.requires_grad]
+        if not wanted or not loss.requires_grad:
+            return [None] * len(wanted)
+        whole = modules.name_gradients(loss)
+        first = torch.ones_like(loss)
+        if whole:
+            loss.backward(first)
+            gradients = [tensor.grad for tensor in wanted]
+        else:
+            gradients = torch.autograd.grad(loss, wanted, first, allow_unused=True)
+        modules.leave_gradients()
+        owners = [tensor for tensor, wants in zip(self._state.values(), self._wanted) if wants]
+        gradients = [_hooked(owner, gradient) for owner, gradient in zip(owners, gradients)]
+        if self._before_update is None:
+            return gradients
+        for tensor, gradient in zip(wanted, gradients):
+            tensor.grad = None if gradient is None else gradient.detach()
+        with torch.no_grad():
+            self._before_update(wanted)
+        return [tensor.grad for tensor in wanted]
 
-class Whole(torch.nn.Module):
-    """The model under the name "model", so that functional_call reaches its tensors by it."""
 
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, *args, kwargs):
-        return self.model(*args, **kwargs)
+def _hooked(parameter, gradient):
+    """What the parameter's own hooks make of its gradient."""
+    for hook in (getattr(parameter, "_backward_hooks", None) or {}).values():
+        changed = hook(gradient) if gradient is not None else None
+        gradient = gradient if changed is None else changed
+    return gradient
 
 
 class _Functional(torch.fx.Interpreter):
@@ -186,31 +247,31 @@ class _Functional(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
-def capture(model, state, args, kwargs, labels, loss, trains):
-    """`state`: by name below "model." every parameter and buffer once; those that want no gradient as they are."""
-    flat, spec = pytree.tree_flatten((tuple(args), dict(kwargs), tuple(labels)))
-    if not all(isinstance(each, torch.Tensor) for each in flat):
-        raise TypeError("every example input must be a tensor; bind others by functools.partial or a module around it")
+def capture(model, state, inputs, batch, loss, trains, before_update=None, fused=False):
+    """`state`: by name every parameter and buffer once; those that want no gradient as they are. `batch`: traced with one
+    of this size; None: with that of `inputs`. `before_update`: called with parameters that have gradients. `fused`: ops stay as PyTorch runs them."""
     parameters = dict(model.named_parameters())
     wanted = [parameters[name].requires_grad if name in parameters else None for name in state]
-    mode = next((each.fake_mode for each in [*state.values(), *flat] if hasattr(each, "fake_mode")), None)
-    mode = mode or FakeTensorMode()
-    fakes = [each if hasattr(each, "fake_mode") else mode.from_tensor(each) for each in [*state.values(), *flat]]
-    names = ["model." + name for name in state]
-    step = _Step(Whole(model), loss, spec, names, wanted, trains)
+    mode = next((each.fake_mode for each in [*state.values(), *inputs.tensors] if hasattr(each, "fake_mode")), None)
+    mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
+    fakes = [each if hasattr(each, "fake_mode") else mode.from_tensor(each) for each in state.values()]
+    fakes += inputs.fakes(mode, batch)
+    if fused:
+        fakes = [on_host(mode, each) for each in fakes]
+    step = _Step(model, state, inputs, loss, wanted, trains, before_update)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        stack.enter_context(fused_attention() if fused else sdpa_kernel(SDPBackend.MATH))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # newer versions warn of flags that nobody set
             stack.enter_context(torch.backends.mkldnn.flags(enabled=False))
         stack.enter_context(traceback.preserve_node_meta())
         stack.enter_context(torch.set_grad_enabled(trains))
         stack.enter_context(mode)
-        graph = make_fx(step)(*fakes)
+        graph = make_fx(step, **_LINES)(*fakes)
         traceback.current_meta.pop(_MODULE, None)
         calls = _number_calls(graph)
         stack.enter_context(torch.no_grad())
-        graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table())(*fakes)
+        graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table(fused))(*fakes)
     made = next(node for node in graph.graph.nodes if node.op == "output").args[0]
     others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted)
-    return Captured(graph, flat, len(made) - others, calls)
+    return Captured(graph, len(made) - others, calls)

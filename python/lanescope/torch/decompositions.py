@@ -17,8 +17,36 @@ _thnn_fused_lstm_cell  dot mv
 """
 
 
-def table():
-    """By overload. Names that this version of PyTorch does not know are left out."""
+def table(fused):
+    """By overload. Names that this version of PyTorch does not know are left out. `fused`: ops stay as they are run."""
+    if fused:
+        return _foreach()
     aten = torch.ops.aten
     found = [getattr(aten, name) for name in _NAMES.split() if hasattr(aten, name)]
-    return get_decompositions(found)
+    return {**get_decompositions(found), **_foreach()}
+
+
+def _foreach():
+    """Ops on lists of tensors, one by one."""
+    aten, found = torch.ops.aten, {}
+
+    def of_each(name, function):
+        packet = getattr(aten, name, None)
+        for overload in packet.overloads() if packet is not None else ():
+            found[getattr(packet, overload)] = function
+
+    def pairs(op):
+        def run(tensors, other, *rest):
+            others = other if isinstance(other, (list, tuple)) else [other] * len(tensors)
+            return [op(tensor, each) for tensor, each in zip(tensors, others)]
+        return run
+
+    def norms(tensors, order=2, dtype=None):
+        return [torch.linalg.vector_norm(tensor, order, dtype=dtype) for tensor in tensors]
+
+    of_each("_foreach_norm", norms)
+    for name in ("add", "sub", "mul", "div", "maximum", "minimum", "clamp_min", "clamp_max"):
+        of_each(f"_foreach_{name}", pairs(getattr(torch, name)))
+    for name in ("neg", "abs", "sqrt"):
+        of_each(f"_foreach_{name}", lambda tensors, op=getattr(torch, name): [op(tensor) for tensor in tensors])
+    return found

@@ -1,6 +1,7 @@
 """Grows a graph of TensorFlow's ops: names in scopes, tensors whose axes may lie in another order."""
 
 import contextlib
+import copy
 import math
 
 import numpy
@@ -49,8 +50,13 @@ class Emitter:
     def __init__(self):
         self.nodes = {}  # name: (op, inputs, attrs), in order
         self.scope = ""
+        self.after = None  # a node that others wait for
+        self._waiting = set()
+        self.draws = False  # whether something is drawn at random
         self.call = None  # the Call that nodes are added for
         self._near = ""  # the variable beside which nodes are placed
+        self.shapes, self.dtypes = {}, {}  # by reference, of what lies in memory
+        self.sources = {}  # by fx node what it became
         self.notes = {}  # what an op of the forward pass leaves for its gradient
         self._constants = {}
         self._ordered = {}
@@ -64,10 +70,31 @@ class Emitter:
             unique = f"{stem}_{number}"
         if self._near:
             attrs["_class"] = [f"loc:@{self._near}"]
-        self.nodes[unique] = (op, list(inputs), attrs)
+        inputs = list(inputs)
+        if self.after is not None and op != "Const" and not any(each in self._waiting for each in inputs):
+            inputs.append("^" + self.after)
+        if self.after is not None and op != "Const":
+            self._waiting.add(unique)
+        self.nodes[unique] = (op, inputs, attrs)
         if self.call is not None:
             self.call.nodes.append(unique)
         return unique
+
+    def fork(self):
+        """Another emitter that goes on from here."""
+        other = copy.copy(self)
+        for key, value in vars(self).items():
+            if isinstance(value, (dict, set)):
+                setattr(other, key, copy.copy(value))
+        return other
+
+    def go_back_to(self, fork):
+        """Forgets what came after the fork, which has grown no more."""
+        vars(self).update(vars(fork))
+
+    def remember(self, value):
+        self.shapes[value.ref], self.dtypes[value.ref] = value.stored_shape, value.dtype
+        return value
 
     @contextlib.contextmanager
     def beside(self, handle):
@@ -83,7 +110,7 @@ class Emitter:
         """One node with one output. `inputs`: references; `types`: its dtype attributes, default T."""
         types = {"T": dtype} if types is None else types
         attrs.update({key: Dtype(value) for key, value in types.items()})
-        return Value(self.node(op, op, inputs, **attrs), dtype, shape, axes)
+        return self.remember(Value(self.node(op, op, inputs, **attrs), dtype, shape, axes))
 
     def const(self, data, dtype):
         """The reference of a constant, which equal ones of a scope share."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,12 +14,16 @@ from typing import Any
 import numpy
 import torch
 
-from lanescope.torch.capture import capture
+from lanescope.torch.batch import BatchOpener, FixedBatchError, two_sizes
+from lanescope.torch.capture import capture, line_of
+from lanescope.torch.eager import left_out, plain_name, uncompiled, unwrapped
 from lanescope.torch.emitter import DTYPE_OF, Emitter, Value
 from lanescope.torch.graph_def import Dtype, Shape
+from lanescope.torch.inputs import Inputs
 from lanescope.torch.optimizers import emit_updates
 from lanescope.torch.translate import Translator
 from lanescope.torch.variables import has_content, variable_of
+from lanescope.torch.vocabulary import limit_of
 
 VALUES_LIMIT = 1 << 30  # bytes of parameters that a graph file takes along
 _SMALL_FLOATS = ("float16", "bfloat16")
@@ -30,7 +36,7 @@ class Exported:
     values of the example inputs; `cost_only`: how often which ATen op stands for its cost, for want of a kernel;
     `calls`: the ATen ops of the step with the nodes that stand for them; `modules`: by path the class of every module;
     `parameters`: by name the bytes of every parameter and buffer; `tied`: by their further names the first ones of
-    those that have several; `updates`: the optimizer's nodes."""
+    those that have several; `updates`: the optimizer's nodes; `notes`: in what the graph differs from the model."""
 
     graph_def: bytes
     run: dict
@@ -41,15 +47,11 @@ class Exported:
     updates: list = field(default_factory=list)
     parameters: dict = field(default_factory=dict)
     tied: dict = field(default_factory=dict)
+    notes: list = field(default_factory=list)
 
     def __repr__(self) -> str:
         by_cost = f", {sum(self.cost_only.values())} ops by cost alone" if self.cost_only else ""
         return f"<lanescope.torch.Exported: {len(self.graph_def)} bytes, {len(self.calls)} calls{by_cost}>"
-
-    def run_without_files(self) -> dict[str, Any]:
-        """The run configuration for who is given `feeds` as they are."""
-        feeds = {name: feed for name, feed in self.run["feeds"].items() if feed}
-        return dict(self.run, feeds=feeds)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes `path`, which should end in .pb, with its run configuration and the values fed beside it."""
@@ -76,8 +78,10 @@ class Exported:
 
 def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch.Tensor],
            optimizer: torch.optim.Optimizer | None = None, loss: Callable[..., torch.Tensor] | None = None, *,
-           example_kwargs: Mapping[str, torch.Tensor] | None = None, labels: Iterable[torch.Tensor] = (),
-           keep_values: bool | None = None) -> Exported:
+           example_kwargs: Mapping[str, Any] | None = None, labels: Iterable[torch.Tensor] = (),
+           keep_values: bool | None = None, batch_axis: int | Iterable[int | None] | None | str = "auto",
+           before_update: Callable[[list[torch.Tensor]], Any] | None = None, fused: bool | None = None,
+           fetch_outputs: bool = False) -> Exported:
     """Makes a graph of the inference of `model`, or of a step of its training.
 
     model           an nn.Module. Under FakeTensorMode or on the device "meta" no memory is needed.
@@ -89,42 +93,79 @@ def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch
     labels          further example tensors, for `loss`.
     keep_values     whether the graph holds the values of parameters; None: where all have some, up to 1 GiB.
 
+    batch_axis      which axis of the example tensors is the batch: one for all, or one each, with None for those that
+                    have no batch. Shapes and numbers then follow the batch that is fed, and `data-parallel` and
+                    `pipeline` share it out. "auto": 0 where all have as much there, with a note where the step is of
+                    one size alone. None: the graph is of the examples' shapes.
+
+    before_update   called with the parameters that have gradients, before the optimizer's step: as
+                    lambda parameters: torch.nn.utils.clip_grad_norm_(parameters, 1.0).
+
+    fused           whether ops stay as PyTorch runs them on GPUs: attention, norms, losses and updates are one op each,
+                    known by its cost, and so are what graphs of TensorFlow have several nodes for. Such a graph is placed,
+                    simulated and searched, not run. None: where the model has no values, as on the device "meta".
+    fetch_outputs   whether a step of training fetches what the model returns, too, not the loss alone.
+
+    What a training loop has and the graph has not is in `notes` of what is returned, and warned of.
+    Raises ValueError where batch_axis is given and something depends on one size: names its module and line.
+
     Module paths are name scopes, the gradients' below "gradients". ATen ops without a counterpart among TensorFlow's
     become ops that are known by cost and shapes alone: such a graph is placed, simulated and searched, not run.
     """
-    inputs = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    args = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
+    inputs = Inputs(args, dict(example_kwargs or {}), tuple(labels), batch_axis)
     trains = optimizer is not None or loss is not None
-    return _Export(model, keep_values, trains).run(inputs, dict(example_kwargs or {}), tuple(labels), loss,
-                                                  optimizer)
+    plain = unwrapped(model)
+    with uncompiled(plain):
+        if fused is None:
+            fused = not all(map(has_content, [*plain.parameters(), *plain.buffers(), *inputs.tensors]))
+        made = _Export(plain, keep_values, inputs, loss, trains, before_update, fused, fetch_outputs)
+        exported = made.run(optimizer, must_open=batch_axis not in ("auto", None))
+    exported.notes[:0] = left_out(model, optimizer, trains)
+    for note in exported.notes:
+        warnings.warn(note, stacklevel=2)
+    return exported
+
+
+def node_name(name):
+    return plain_name(name).replace(".", "/")
+
+
+@dataclass
+class _Translated:
+    emitter: Emitter
+    calls: list
+    results: list  # the loss, if the step trains, and what the model returns
+    rest: list  # gradients and buffers
+    unknown: Counter
 
 
 class _Export:
-    def __init__(self, model, keep_values, trains):
-        self._e, self._model, self._trains = Emitter(), model, trains
+    def __init__(self, model, keep_values, inputs, loss, trains, before_update, fused, fetch_outputs):
+        self._e, self._model, self._inputs, self._loss, self._trains = Emitter(), model, inputs, loss, trains
+        self._before_update, self._fused, self._fetch_outputs = before_update, fused, fetch_outputs
         # A tied parameter has several names; it counts once, under the first.
         self._state = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         first = {id(tensor): name for name, tensor in self._state.items()}
         names = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
-        self._tied = {name: first[id(tensor)] for name, tensor in names if name not in self._state}
+        self._tied = {plain_name(name): plain_name(first[id(tensor)]) for name, tensor in names if name not in self._state}
         if keep_values is None:
             tensors = self._state.values()
             keep_values = (all(map(has_content, tensors))
                            and sum(each.numel() * each.element_size() for each in tensors) <= VALUES_LIMIT)
-        self._updates = []
-        self._variables = {name: variable_of(self._e, name.replace(".", "/"), tensor, keep_values)
+        self._updates, self._notes, self._keep_values = [], [], keep_values
+        self._variables = {name: variable_of(self._e, node_name(name), tensor, keep_values)
                            for name, tensor in self._state.items()}
         self._run, self._feeds = {"init": [], "feeds": {}, "fetches": [], "targets": []}, {}
 
-    def run(self, args, kwargs, labels, loss, optimizer):
-        captured = capture(self._model, self._state, args, kwargs, labels, loss, self._trains)
-        inputs = [variable.read for variable in self._variables.values()]
-        inputs += [self._placeholder(number, tensor) for number, tensor in enumerate(captured.inputs)]
-        nodes = [node for node in captured.graph.graph.nodes if node.op == "placeholder"]
-        translator = Translator(self._e, captured.graph, zip(nodes, inputs), captured.calls)
-        outputs = translator.run()
+    def run(self, optimizer, must_open):
+        """`must_open`: whether a graph of one batch alone is refused, not noted."""
+        step = self._translate(must_open)
+        calls, results, rest = step.calls, step.results, step.rest
+        if step.emitter.draws:
+            self._notes.append("what is drawn at random, as dropout, has other numbers than PyTorch's")
         buffers = [name for name, _ in self._model.named_buffers()]
         wanted = [name for name, tensor in self._model.named_parameters() if self._trains and tensor.requires_grad]
-        results, rest = outputs[:captured.results], outputs[captured.results:]
         self._fetch_all(results)
         for name, value in zip(buffers, rest[len(wanted):]):
             variable = self._variables[name]
@@ -135,47 +176,107 @@ class _Export:
         if inits:
             self._run["init"] = [self._e.node("NoOp", "init", ["^" + name for name in inits])]
         roots = [*self._run["init"], *self._run["fetches"], *self._run["targets"]]
-        sizes = {name: tensor.numel() * tensor.element_size() for name, tensor in self._state.items()}
-        modules = {path: type(module).__name__ for path, module in self._model.named_modules()}
+        sizes = {plain_name(name): tensor.numel() * tensor.element_size() for name, tensor in self._state.items()}
+        modules = {plain_name(path): type(module).__name__ for path, module in self._model.named_modules()
+                   if not hasattr(module, "_orig_mod")}
         needed = self._e.needed(roots)
-        for call in captured.calls:
+        self._feed(needed)
+        for call in calls:
             call.nodes = [name for name in call.nodes if name in needed]
-        return Exported(self._e.serialize(needed), self._run, self._feeds, translator.unknown, captured.calls, modules,
-                        self._updates, sizes, self._tied)
+        return Exported(self._e.serialize(needed), self._run, self._feeds, step.unknown, calls, modules,
+                        self._updates, sizes, self._tied, self._notes)
+
+    def _translate(self, must_open):
+        """The step, for any batch where that can be."""
+        inputs, before = self._inputs, self._e.fork()
+        if inputs.batch:
+            sizes = two_sizes(inputs.batch)
+            try:
+                made = [self._translate_for(size, self._e if size == sizes[0] else before.fork()) for size in sizes]
+                feed = next((f"input_{number}", axis) for number, axis in enumerate(inputs.axes) if axis is not None)
+                calls = made[0].calls
+                BatchOpener(self._e, made[1].emitter, before.nodes, sizes, inputs.batch, feed, calls).run()
+                for mine, other in zip(calls, made[1].calls):
+                    mine.move_to(other, sizes, inputs.batch)
+                self._run["batch_axis"] = {f"input_{number}": axis for number, axis in enumerate(inputs.axes)
+                                           if axis is not None}
+                return made[0]
+            except FixedBatchError as problem:
+                if must_open:
+                    raise
+                self._notes.append(str(problem))
+            self._e.go_back_to(before)
+        return self._translate_for(None, self._e)
+
+    def _translate_for(self, batch, emitter):
+        captured = self._capture(batch)
+        values = [variable.read for variable in self._variables.values()]
+        values += [self._placeholder(emitter, number, shape) for number, shape in enumerate(self._inputs.shapes(batch))]
+        nodes = [node for node in captured.graph.graph.nodes if node.op == "placeholder"]
+        translator = Translator(emitter, captured.graph, zip(nodes, values), captured.calls, self._fused)
+        self._limits = [limit_of(node) for node in nodes[len(self._variables):]]
+        outputs = translator.run()
+        return _Translated(emitter, captured.calls, outputs[:captured.results], outputs[captured.results:], translator.unknown)
+
+    def _capture(self, batch):
+        try:
+            return capture(self._model, self._state, self._inputs, batch, self._loss, self._trains, self._before_update,
+                           self._fused)
+        except Exception as problem:
+            if batch in (None, self._inputs.batch):
+                raise
+            line = line_of("".join(traceback.format_tb(problem.__traceback__)))
+            reason = (str(problem).splitlines() or [type(problem).__name__])[0]
+            raise FixedBatchError(f"the graph is of a batch of {self._inputs.batch} alone: {line}: with one of {batch}: "
+                                  f"{reason}") from problem
 
     def _fetch_all(self, results):
+        results = results[:1] if self._trains and not self._fetch_outputs else results
         names = ["loss"] * self._trains + [f"output_{number}" for number in range(len(results))]
         self._run["fetches"] = [self._fetch(name, value) for name, value in zip(names, results)]
         if self._trains:
             self._run["loss"] = self._run["fetches"][0]
 
-    def _placeholder(self, number, tensor):
+    def _placeholder(self, emitter, number, shape):
+        dtype, fed = self._fed(number)
+        name = emitter.node("Placeholder", f"input_{number}", dtype=Dtype(fed), shape=Shape(shape))
+        return emitter.cast(emitter.remember(Value(name, fed, shape)), dtype)
+
+    def _fed(self, number):
+        """The dtype of an input, and that of what it is fed: files have no small floats."""
+        tensor = self._inputs.tensors[number]
         dtype = DTYPE_OF[tensor.dtype]
-        fed = _FED.get(dtype, dtype)
-        name = self._e.node("Placeholder", f"input_{number}", dtype=Dtype(fed), shape=Shape(tensor.shape))
-        if has_content(tensor):
-            self._feeds[name] = tensor.detach().cpu().to(getattr(torch, fed)).numpy()
-            self._run["feeds"][name] = {}
-        else:
-            generator = "uniform" if fed.startswith("float") else "integers"
+        return dtype, dtype if dtype == "float16" and not has_content(tensor) else _FED.get(dtype, dtype)
+
+    def _feed(self, needed):
+        """Of the inputs that the step reads: their values, or how they are generated."""
+        for number, tensor in enumerate(self._inputs.tensors):
+            name = f"input_{number}"
+            if name not in needed:
+                self._run.get("batch_axis", {}).pop(name, None)
+                continue
+            fed = self._fed(number)[1]
+            if has_content(tensor):
+                self._feeds[name] = tensor.detach().cpu().to(getattr(torch, fed)).numpy()
+            generator = "uniform" if "float" in fed else "integers"
             self._run["feeds"][name] = {"dtype": fed, "shape": list(tensor.shape), "generator": generator, "low": 0,
-                                        "high": 1}
-        return self._e.cast(Value(name, fed, tensor.shape), dtype)
+                                        "high": self._limits[number]}
 
     def _fetch(self, name, value):
-        if value.dtype in _SMALL_FLOATS:  # no file of a fetch has them
+        if value.dtype in _SMALL_FLOATS and not self._fused:  # no file of a fetch has them
             value = self._e.cast(value, "float32")
         return self._e.node("Identity", name, [self._e.plain(value)], T=Dtype(value.dtype)) + ":0"
 
     def _train(self, optimizer, gradients):
         """Updates as targets; returns what the optimizer's state begins with."""
         if optimizer is None:
-            self._run["fetches"] += [self._fetch(f"gradients/{name.replace('.', '/')}", gradient)
+            self._run["fetches"] += [self._fetch(f"gradients/{node_name(name)}", gradient)
                                      for name, gradient in gradients]
             return []
         before = set(self._e.nodes)
         updates, inits = emit_updates(self._e, optimizer, [(self._state[name], self._variables[name], gradient)
-                                                           for name, gradient in gradients])
+                                                           for name, gradient in gradients], self._keep_values,
+                                      self._fused)
         self._run["targets"] += updates
         self._updates = [name for name in self._e.nodes if name not in before]
         return inits

@@ -5,6 +5,9 @@ Dtypes are NumPy's names; `bfloat16`, which NumPy lacks, comes as the uint16 of 
 
 import struct
 
+import numpy
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
 DTYPES = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "complex64": 8, "int64": 9,
     "bool": 10, "bfloat16": 14, "float16": 19, "resource": 20,
@@ -24,6 +27,12 @@ class Content:
 
     def __init__(self, dtype, shape, data):
         self.dtype, self.shape, self.data = dtype, tuple(shape), data
+
+    def numbers(self):
+        """The elements, as numpy has them."""
+        if self.dtype == "bfloat16":
+            return (numpy.frombuffer(self.data, "uint16").astype("uint32") << 16).view("float32")
+        return numpy.frombuffer(self.data, self.dtype)
 
 
 def _varint(number):

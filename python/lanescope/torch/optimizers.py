@@ -1,30 +1,53 @@
 """PyTorch's optimizers as TensorFlow's update ops, with the same arithmetic."""
 
+from dataclasses import dataclass
+
 import torch
 
+from lanescope.torch.emitter import Value
 from lanescope.torch.graph_def import Dtype
-from lanescope.torch.variables import Variable, slot_of
-from lanescope.torch.wide_updates import WIDE, wide_adam, wide_sgd
+from lanescope.torch.variables import Variable, has_content, slot_of
+from lanescope.torch.wide_updates import WIDE, fused_update, wide_adam, wide_sgd
 
 
-def emit_updates(e, optimizer, gradients):
-    """Nodes that update and nodes that initialize. `gradients`: (parameter, its Variable, its gradient)."""
+def emit_updates(e, optimizer, gradients, keep_values, fused):
+    """Nodes that update and nodes that initialize. `gradients`: (parameter, its Variable, its gradient); `keep_values`:
+    whether the optimizer's state begins as it is, not as that of a new one; `fused`: an update that no op of TensorFlow
+    does is one op, known by its cost."""
     known = {torch.optim.SGD: _sgd, torch.optim.Adam: _adam, torch.optim.AdamW: _adam}
     emit = known.get(type(optimizer))
     if emit is None:
         names = ", ".join(each.__name__ for each in known)
         raise NotImplementedError(f"optimizer {type(optimizer).__name__} has no graph here; take one of {names}")
     groups = {parameter: group for group in optimizer.param_groups for parameter in group["params"]}
-    wanted = [(groups[parameter], variable, gradient) for parameter, variable, gradient in gradients
+    wanted = [(groups[parameter], parameter, variable, gradient) for parameter, variable, gradient in gradients
               if parameter in groups]
     updates, inits = [], []
     e.scope = ""
     for number, group in enumerate(optimizer.param_groups):
-        members = [(variable, gradient) for owner, variable, gradient in wanted if owner is group]
+        members = [_Member(variable, gradient, optimizer.state.get(parameter, {}) if keep_values else {})
+                   for owner, parameter, variable, gradient in wanted if owner is group]
         if members:
             emit(e, group, members, f"optimizer/group{number}", updates, inits,
-                 decoupled=isinstance(optimizer, torch.optim.AdamW))
+                 decoupled=isinstance(optimizer, torch.optim.AdamW), fused=fused)
     return updates, inits
+
+
+@dataclass
+class _Member:
+    """A parameter of a group. `state`: what the optimizer has of it by now."""
+
+    variable: Variable
+    gradient: Value
+    state: dict
+
+    def slot(self, e, name, known):
+        """A variable of the optimizer's; `known`: its name there."""
+        return slot_of(e, f"{self.variable.handle}/{name}", self.variable, self.state.get(known))
+
+    def steps(self):
+        step = self.state.get("step", 0)
+        return int(step) if not isinstance(step, torch.Tensor) or has_content(step) else 0
 
 
 def _refuse(group, *keys):
@@ -46,12 +69,16 @@ def _apply(e, op, handles, inputs, variable, after=(), **attrs):
                   use_locking=False, **attrs)
 
 
-def _sgd(e, group, members, scope, updates, inits, decoupled):
+def _sgd(e, group, members, scope, updates, inits, decoupled, fused):
     _refuse(group, "maximize", "dampening")
-    for variable, gradient in members:
+    for member in members:
+        variable, gradient = member.variable, member.gradient
+        slot = member.slot(e, "momentum", "momentum_buffer") if group["momentum"] else None
+        inits += [slot.init] if slot else []
+        if fused and (variable.dtype == "bfloat16" or group["weight_decay"]):
+            updates.append(fused_update(e, variable, [slot] if slot else [], gradient))
+            continue
         if variable.dtype == "bfloat16":
-            slot = slot_of(e, f"{variable.handle}/momentum", variable) if group["momentum"] else None
-            inits += [slot.init] if slot else []
             updates += wide_sgd(e, group, variable, slot, gradient)
             continue
         gradient = e.plain(_decayed(e, group, variable, gradient))
@@ -59,28 +86,32 @@ def _sgd(e, group, members, scope, updates, inits, decoupled):
         if not group["momentum"]:
             updates.append(_apply(e, "ResourceApplyGradientDescent", [variable.handle], [rate, gradient], variable))
             continue
-        slot = slot_of(e, f"{variable.handle}/momentum", variable)
-        inits.append(slot.init)
         momentum = e.const(group["momentum"], variable.dtype)
         updates.append(_apply(e, "ResourceApplyMomentum", [variable.handle, slot.handle], [rate, gradient, momentum],
                               variable, use_nesterov=bool(group["nesterov"])))
 
 
-def _adam(e, group, members, scope, updates, inits, decoupled):
+def _adam(e, group, members, scope, updates, inits, decoupled, fused):
     """TensorFlow scales epsilon by the correction of the second moment, PyTorch does not: it is scaled beforehand."""
     _refuse(group, "maximize", "amsgrad")
     powers = {}
     applied = []
-    for variable, gradient in members:
+    for member in members:
+        variable, gradient = member.variable, member.gradient
         dtype = WIDE if variable.dtype == "bfloat16" else variable.dtype
         decouples = decoupled or group.get("decoupled_weight_decay")
-        if dtype not in powers:
-            powers[dtype] = [Variable(e, f"{scope}/beta{i + 1}_power_{dtype}", dtype, (), e.const(beta, dtype))
-                             for i, beta in enumerate(group["betas"])]
-            inits += [power.init for power in powers[dtype]]
-        slots = [slot_of(e, f"{variable.handle}/{name}", variable) for name in ("exp_avg", "exp_avg_sq")]
+        key = (dtype, member.steps())
+        if key not in powers:
+            suffix = "_".join([dtype, *[str(key[1])] * (key[1] > 0)])
+            powers[key] = [Variable(e, f"{scope}/beta{i + 1}_power_{suffix}", dtype, (), e.const(beta ** (key[1] + 1), dtype))
+                           for i, beta in enumerate(group["betas"])]
+            inits += [power.init for power in powers[key]]
+        slots = [member.slot(e, name, name) for name in ("exp_avg", "exp_avg_sq")]
         inits += [slot.init for slot in slots]
-        first, second = (power.read for power in powers[dtype])
+        first, second = (power.read for power in powers[key])
+        if fused and (dtype != variable.dtype or group["weight_decay"]):
+            applied.append(fused_update(e, variable, slots, gradient))
+            continue
         if dtype != variable.dtype:
             applied += wide_adam(e, group, variable, slots, (first, second), gradient, decouples)
             continue
@@ -98,7 +129,7 @@ def _adam(e, group, members, scope, updates, inits, decoupled):
         applied.append(_apply(e, "ResourceApplyAdam", [variable.handle, *(slot.handle for slot in slots)], inputs,
                               variable, after, use_nesterov=False))
     updates += applied
-    for dtype, pair in powers.items():
+    for (dtype, _), pair in powers.items():
         for power, beta in zip(pair, group["betas"]):
             name = f"{power.handle}/Update"
             updates.append(power.assign(e.binary("Mul", power.read, e.scalar(beta, dtype)), name, applied))

@@ -1,5 +1,6 @@
 """From a captured graph to TensorFlow's ops, node by node."""
 
+import itertools
 import operator
 import re
 from collections import Counter
@@ -11,7 +12,9 @@ from lanescope.torch.costs import cost_attr
 from lanescope.torch.emitter import DTYPE_OF, Value, content_of
 from lanescope.torch.graph_def import Dtype, Shape
 from lanescope.torch.ops import RULES
+from lanescope.torch.variables import has_content
 
+_NO_KERNELS = {"Const", "Reshape", "Transpose"}  # a transposed tensor is read as such where costs alone are known
 _SCHEDULE_ONLY = {"memory_format", "layout", "device", "pin_memory", "non_blocking"}
 
 
@@ -27,11 +30,14 @@ def _op_name(target):
 
 
 class Translator:
-    """Walks a captured graph. `unknown` counts the ops that cost, but do not run."""
+    """Walks a captured graph. `fused`: an op that takes several nodes here becomes one that is known by its cost. `unknown`
+    counts the ops that cost, but do not run."""
 
-    def __init__(self, emitter, graph, inputs, calls=()):
+    def __init__(self, emitter, graph, inputs, calls=(), fused=False):
+        self._fused = fused
         self._e, self._graph, self._calls = emitter, graph, calls
-        self._values = dict(inputs)  # fx node: Value, or a tuple of them
+        self._values = emitter.sources = dict(inputs)  # fx node: Value, or a tuple of them
+        self._gradients, self._last_gradient = set(), None  # fx nodes that depend on the loss, and what the last became
         self.unknown = Counter()
 
     def run(self):
@@ -41,6 +47,8 @@ class Translator:
                 return [self._values[each] if isinstance(each, torch.fx.Node) else None for each in node.args[0]]
             if node.op == "get_attr":
                 tensor = getattr(self._graph, node.target)
+                if not has_content(tensor):  # an empty one that a model makes on the device "meta"
+                    tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
                 self._values[node] = Value(self._e.tensor(content_of(tensor)), DTYPE_OF[tensor.dtype], tensor.shape)
             elif node.op == "call_function":
                 self._values[node] = self._call(node)
@@ -49,18 +57,48 @@ class Translator:
     def _call(self, node):
         args = torch.fx.node.map_arg(node.args, lambda each: self._values[each])
         if node.target is operator.getitem:
-            return args[0][args[1]]
+            if node.args[0] in self._gradients:
+                self._gradients.add(node)
+            return None if args[0] is None else args[0][args[1]]
+        if args and args[0] is None and isinstance(node.args[0], torch.fx.Node):
+            return None  # of what no op here makes, as the places of the largest numbers of windows
         kwargs = {key: torch.fx.node.map_arg(value, lambda each: self._values[each])
                   for key, value in node.kwargs.items() if key not in _SCHEDULE_ONLY}
         self._e.scope = scope_of(module_path(node))
         number = call_number(node)
         self._e.call = self._calls[number] if 0 <= number < len(self._calls) else None
+        is_gradient = self._is_gradient(node)
+        self._e.after = None if is_gradient else self._wait_of(node)
         emit = RULES.get(str(node.target))
+        before = len(self._e.nodes)
         made = emit(self._e, node, *args, **kwargs) if emit is not None else None
-        if made is None:
+        if made is None or (self._fused and self._is_compound(before)):
             made = self._cost_only(node, args, kwargs)
-        self._e.scope, self._e.call = "", None
+        for value in made if isinstance(made, tuple) else (made,):
+            if value is not None:
+                self._e.remember(value)
+        self._e.scope, self._e.call, self._e.after = "", None, None
+        if is_gradient:
+            self._last_gradient = next((value.ref.split(":")[0] for value in (made if isinstance(made, tuple) else (made,))
+                                        if value is not None), self._last_gradient)
         return made
+
+    def _is_compound(self, before):
+        """Whether several kernels were added: then they are left to nobody."""
+        names = itertools.islice(reversed(self._e.nodes), len(self._e.nodes) - before)
+        return sum(self._e.nodes[name][0] not in _NO_KERNELS for name in names) > 1
+
+    def _is_gradient(self, node):
+        """Whether it depends on the gradient of the loss, which is the first node that goes back."""
+        first = not self._gradients and module_path(node).startswith("gradients/")
+        found = first or any(each in self._gradients for each in node.all_input_nodes)
+        if found:
+            self._gradients.add(node)
+        return found
+
+    def _wait_of(self, node):
+        """What goes back without a gradient, as what a checkpoint computes again, waits for the gradient before it."""
+        return self._last_gradient if module_path(node).startswith("gradients/") else None
 
     def _cost_only(self, node, args, kwargs):
         self.unknown[str(node.target)] += 1
@@ -68,7 +106,7 @@ class Translator:
 
         def collect(tree):
             if isinstance(tree, Value):
-                inputs.append(self._e.plain(tree))
+                inputs.append(tree.ref)
             elif isinstance(tree, (list, tuple)):
                 for each in tree:
                     collect(each)

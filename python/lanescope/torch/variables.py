@@ -22,11 +22,11 @@ class Variable:
         self.read = Value(emitter.node("ReadVariableOp", name + "/Read/ReadVariableOp", [self.handle],
                                        dtype=Dtype(dtype)), dtype, shape)
 
-    def assign(self, value, name, after=()):
+    def assign(self, value, name, after=(), **attrs):
         """Writes after the step has read, and after the nodes `after`."""
         control = ["^" + each for each in (self.read.ref, *after)]
         return self._e.node("AssignVariableOp", name, [self.handle, self._e.plain(value), *control],
-                            dtype=Dtype(self.dtype))
+                            dtype=Dtype(self.dtype), **attrs)
 
 
 def variable_of(emitter, name, tensor, keep_values):
@@ -39,5 +39,10 @@ def variable_of(emitter, name, tensor, keep_values):
     return Variable(emitter, name, dtype, tensor.shape, first)
 
 
-def slot_of(emitter, name, like):
-    return Variable(emitter, name, like.dtype, like.shape, emitter.fill(like.shape, 0, like.dtype).ref, like.handle)
+def slot_of(emitter, name, like, tensor=None):
+    """What an optimizer keeps of the variable `like`: begins as `tensor`, or as zeros."""
+    if tensor is not None and has_content(tensor):
+        first = emitter.tensor(content_of(tensor.to(getattr(torch, like.dtype))), name + "/Initializer/Const")
+    else:
+        first = emitter.fill(like.shape, 0, like.dtype).ref
+    return Variable(emitter, name, like.dtype, like.shape, first, like.handle)

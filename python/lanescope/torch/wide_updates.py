@@ -1,7 +1,32 @@
 """Updates of bfloat16 parameters. TensorFlow's update ops have none of these on GPUs, and neither the powers of Adam's betas
 nor its epsilon are bfloat16 numbers. So they are arithmetic in float beside their variable, rounded once a step."""
 
+import json
+import math
+
+from lanescope.torch.emitter import Value
+from lanescope.torch.graph_def import Dtype, Shape
+
 WIDE = "float32"
+SIZES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
+
+
+_FLOPS = {0: 2, 1: 4, 2: 12}  # an element, by what an optimizer keeps of it
+
+
+def fused_update(e, variable, slots, gradient):
+    """One op that reads the gradient and rewrites variable and slots, known by its cost; the assignment that tells
+    graphs of an update costs nothing beside it."""
+    count = math.prod(variable.shape)
+    size = SIZES[variable.dtype]
+    cost = {"flops": count * _FLOPS[len(slots)], "bytes": count * size * (3 + 2 * len(slots))}
+    with e.beside(variable.handle):
+        name = e.node("FusedUpdate", "FusedUpdate", [gradient.ref, *(each.handle for each in (variable, *slots)),
+                                                     "^" + variable.read.ref],
+                      _lanescope_cost=json.dumps(cost), _output_shapes=[Shape(variable.shape)],
+                      _output_types=[Dtype(variable.dtype)])
+        return variable.assign(Value(name, variable.dtype, variable.shape), "Assign",
+                               _lanescope_cost=json.dumps({"ns": {"GPU": 0, "CPU": 0}, "flops": 0, "bytes": 0}))
 
 
 def _scaled(e, value, number):

@@ -13,4 +13,4 @@ def rule(*names):
     return register
 
 
-from lanescope.torch.ops import batch_norm, elementwise, images, indexing, layers, linear, shapes  # noqa: E402, F401
+from lanescope.torch.ops import batch_norm, convolutions, elementwise, images, indexing, layers, linear, scattering, shapes, strides  # noqa: E402, F401

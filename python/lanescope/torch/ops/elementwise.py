@@ -1,17 +1,19 @@
 """Ops on single elements, and reductions."""
 
 from lanescope.torch.emitter import DTYPE_OF, Value
+from lanescope.torch.graph_def import FLOATS
 from lanescope.torch.ops import RULES, rule
 
-FLOATS = ("float32", "float64", "float16", "bfloat16")
 _UNARY = {
     "abs": "Abs", "neg": "Neg", "sign": "Sign", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "reciprocal": "Reciprocal",
     "exp": "Exp", "expm1": "Expm1", "log": "Log", "log1p": "Log1p", "sin": "Sin", "cos": "Cos", "tan": "Tan",
     "tanh": "Tanh", "sigmoid": "Sigmoid", "erf": "Erf", "erfc": "Erfc", "floor": "Floor", "ceil": "Ceil",
-    "round": "Round", "relu": "Relu",
+    "round": "Round", "relu": "Relu", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
+    "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "erfinv": "Erfinv", "lgamma": "Lgamma", "digamma": "Digamma",
 }
+_TESTS = {"isnan": "IsNan", "isinf": "IsInf", "isfinite": "IsFinite"}
 _BINARY = {"add": "AddV2", "sub": "Sub", "mul": "Mul", "div": "RealDiv", "maximum": "Maximum", "minimum": "Minimum",
-           "pow": "Pow", "atan2": "Atan2", "remainder": "FloorMod"}
+           "pow": "Pow", "floor_divide": "FloorDiv", "atan2": "Atan2", "remainder": "FloorMod"}
 _COMPARE = {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
 _REDUCE = {"sum": "Sum", "mean": "Mean", "prod": "Prod", "amax": "Max", "amin": "Min", "any": "Any", "all": "All"}
 
@@ -29,13 +31,25 @@ def _unary(op):
     return lambda e, node, x: e.unary(op, x, result_dtype(node))
 
 
+def truncated(e, x):
+    """Floats without what is behind the point."""
+    down, up = e.unary("Floor", x), e.unary("Ceil", x)
+    return select(e, e.binary("Less", x, e.scalar(0, x.dtype), "bool"), up, down, x.shape)
+
+
+@rule("trunc.default")
+def trunc(e, node, x):
+    return truncated(e, x) if x.dtype in FLOATS else x
+
+
 def _binary(op):
     def emit(e, node, a, b, alpha=1, rounding_mode=None):
         dtype = result_dtype(node)
         if rounding_mode is not None:
-            if rounding_mode != "floor":
-                return None
-            return e.binary("FloorDiv", value_of(e, a, dtype), value_of(e, b, dtype))
+            a, b = value_of(e, a, dtype), value_of(e, b, dtype)
+            if rounding_mode == "floor" or dtype not in FLOATS:
+                return e.binary("FloorDiv" if rounding_mode == "floor" else "TruncateDiv", a, b)
+            return truncated(e, e.binary("RealDiv", a, b))
         a, b = value_of(e, a, dtype), value_of(e, b, dtype)
         if alpha != 1:
             b = e.binary("Mul", b, e.scalar(alpha, dtype))
@@ -80,6 +94,8 @@ def _reduce(op):
 
 for _name, _op in _UNARY.items():
     RULES[f"aten.{_name}.default"] = _unary(_op)
+for _name, _op in _TESTS.items():
+    RULES[f"aten.{_name}.default"] = lambda e, node, x, op=_op: e.op(op, [x.ref], "bool", x.stored_shape, x.axes, types={"T": x.dtype})
 for _name, _op in _BINARY.items():
     for _kind in ("default", "Tensor", "Scalar", "Tensor_mode", "Scalar_mode", "Tensor_Tensor", "Tensor_Scalar"):
         RULES[f"aten.{_name}.{_kind}"] = _binary(_op)
@@ -182,6 +198,7 @@ def threshold_backward(e, node, gradient, x, threshold):
 
 @rule("var_mean.correction", "var.correction")
 def var_mean(e, node, x, dims=None, correction=1, keepdim=False):
+    kind, x = x.dtype, e.cast(x, "float64" if x.dtype == "float64" else "float32")  # squares leave the range of half
     mean = e.reduce("Mean", x, dims, True)
     squares = e.binary("SquaredDifference", x, mean)
     count = 1
@@ -189,6 +206,7 @@ def var_mean(e, node, x, dims=None, correction=1, keepdim=False):
         count *= x.shape[dim]
     sum_ = e.reduce("Sum", squares, dims, keepdim)
     variance = e.binary("RealDiv", sum_, e.scalar(max(0, count - (1 if correction is None else correction)), x.dtype))
+    variance = e.cast(variance, kind)
     if "var_mean" not in str(node.target):
         return variance
-    return variance, e.reduce("Mean", x, dims, keepdim)
+    return variance, e.cast(e.reduce("Mean", x, dims, keepdim), kind)

@@ -1,152 +1,211 @@
-"""Convolutions and pooling of images. TensorFlow's kernels of hosts want channels last."""
+"""Pooling of signals and images, and images in other sizes. TensorFlow's kernels of hosts want channels last."""
+
+import math
+
+import torch
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.ops import rule
-
-_IMAGES = (0, 2, 3, 1)
-_BACK = (0, 3, 1, 2)
-_FILTER = (2, 3, 1, 0)
-_FILTER_BACK = (3, 2, 0, 1)
-_DEPTHWISE = (2, 3, 0, 1)  # rows, columns, channels, filters of each
-
-
-def _pair(numbers):
-    numbers = [numbers] if isinstance(numbers, int) else list(numbers)
-    return numbers * 2 if len(numbers) == 1 else numbers
-
-
-def _stored(shape):
-    return [shape[axis] for axis in _IMAGES]
-
-
-def _attrs(stride, padding, dilation):
-    (sy, sx), (py, px), (dy, dx) = (_pair(each) for each in (stride, padding, dilation))
-    padded = py or px
-    return {"strides": [1, sy, sx, 1], "dilations": [1, dy, dx, 1], "data_format": "NHWC",
-            "padding": "EXPLICIT" if padded else "VALID",
-            "explicit_paddings": [0, 0, py, py, px, px, 0, 0] if padded else []}
-
-
-class _Convolution:
-    """By which of TensorFlow's ops, and how its filter lies in memory."""
-
-    def __init__(self, e, weight, stride, padding, dilation, groups):
-        self._e, self._weight, self._depthwise = e, weight, groups > 1
-        self._split = (groups, weight.shape[0] // groups, *weight.shape[2:])
-        self.attrs = _attrs(stride, padding, dilation)
-        if self._depthwise:
-            self.op, self.filter_shape = "DepthwiseConv2dNative", [self._split[axis] for axis in _DEPTHWISE]
-        else:
-            self.op, self.filter_shape = "Conv2D", [weight.shape[axis] for axis in _FILTER]
-            self.attrs["use_cudnn_on_gpu"] = True
-
-    def filter(self):
-        if not self._depthwise:
-            return self._e.ordered(self._weight, _FILTER)
-        apart = self._weight if self._split[1] == 1 else self._e.reshape(self._weight, self._split)
-        return self._e.ordered(apart, _DEPTHWISE)
-
-    def weight_of(self, made):
-        """The gradient of the weight, from the filter's."""
-        if not self._depthwise:
-            return Value(made.ref, made.dtype, made.stored_shape, _FILTER_BACK)
-        apart = Value(made.ref, made.dtype, made.stored_shape, _DEPTHWISE)
-        return apart if self._split[1] == 1 else self._e.reshape(apart, self._weight.shape)
-
-
-def _is_known(x, transposed, groups):
-    return x.rank == 4 and not transposed and groups in (1, x.shape[1])
-
-
-@rule("convolution.default")
-def convolution(e, node, x, weight, bias, stride, padding, dilation, transposed, output_padding, groups):
-    if not _is_known(x, transposed, groups):
-        return None
-    how = _Convolution(e, weight, stride, padding, dilation, groups)
-    out = e.op(how.op, [e.ordered(x, _IMAGES), how.filter()], x.dtype, _stored(node.meta["val"].shape), _BACK,
-               **how.attrs)
-    if bias is not None:
-        out = e.op("BiasAdd", [out.ref, bias.ref], x.dtype, out.stored_shape, _BACK, data_format="NHWC")
-    return out
-
-
-@rule("convolution_backward.default")
-def convolution_backward(e, node, gradient, x, weight, bias_sizes, stride, padding, dilation, transposed,
-                         output_padding, groups, wanted):
-    if not _is_known(x, transposed, groups):
-        return None
-    how = _Convolution(e, weight, stride, padding, dilation, groups)
-    outs = [None, None, None]
-    grad = e.ordered(gradient, _IMAGES)
-    if wanted[0]:
-        stored = _stored(x.shape)
-        inputs = [e.ints(stored), how.filter(), grad]
-        outs[0] = e.op(how.op + "BackpropInput", inputs, x.dtype, stored, _BACK, **how.attrs)
-    if wanted[1]:
-        inputs = [e.ordered(x, _IMAGES), e.ints(how.filter_shape), grad]
-        made = e.op(how.op + "BackpropFilter", inputs, x.dtype, how.filter_shape, **how.attrs)
-        outs[1] = how.weight_of(made)
-    if wanted[2]:
-        outs[2] = e.op("BiasAddGrad", [grad], x.dtype, (gradient.shape[1],), data_format="NHWC")
-    return tuple(outs)
-
-
-def _window(kernel, stride):
-    (ky, kx), (sy, sx) = _pair(kernel), _pair(stride or kernel)
-    return {"ksize": [1, ky, kx, 1], "strides": [1, sy, sx, 1], "padding": "VALID", "data_format": "NHWC"}
-
-
-def _pooling(x, kernel, stride, padding):
-    return ("max_pool", x.ref, *(tuple(_pair(each)) for each in (kernel, stride or kernel, padding)))
-
+from lanescope.torch.ops.convolutions import channels_first, channels_last, each, pad, stored, unpad
 
 _LEAST = {"float32": -3.4028234663852886e38, "float64": -1.7976931348623157e308, "float16": -65504.0,
           "bfloat16": -3.3895313892515355e38}
 
 
-@rule("max_pool2d_with_indices.default")
+class _Windows:
+    """Of two or three axes. `ceil`: whether the last window may go beyond the end, as if more were padded there."""
+
+    def __init__(self, x, made, kernel, stride, padding, ceil):
+        dims = x.rank - 2
+        self.kernel, self.stride = each(kernel, dims), each(stride or kernel, dims)
+        self.padding, self.op = each(padding, dims), "3D" if dims == 3 else ""
+        self.more = [max(0, (out - 1) * step + width - size - 2 * pads) if ceil else 0 for out, step, width, size, pads in
+                     zip(made.shape[2:], self.stride, self.kernel, x.shape[2:], self.padding)]
+        self.key = (x.ref, *self.kernel, *self.stride, *self.padding, ceil)
+
+    def attrs(self):
+        return {"ksize": [1, *self.kernel, 1], "strides": [1, *self.stride, 1], "padding": "VALID",
+                "data_format": "NDHWC" if self.op else "NHWC"}
+
+    def padded(self, e, x, value):
+        x = pad(e, x, self.padding, value)
+        if not any(self.more):
+            return x
+        pairs = [[0, 0], *([0, more] for more in self.more), [0, 0]]
+        shape = [size + more for size, (_, more) in zip(x.shape, pairs)]
+        return e.op("PadV2", [x.ref, e.ints(pairs), e.const(value, x.dtype)], x.dtype, shape,
+                    types={"T": x.dtype, "Tpaddings": "int32"})
+
+    def unpadded(self, e, x, shape):
+        if any(self.more):
+            inner = [x.shape[0], *(size - more for size, more in zip(x.shape[1:-1], self.more)), x.shape[-1]]
+            x = e.op("Slice", [x.ref, e.ints([0] * x.rank), e.ints(inner)], x.dtype, inner, types={"T": x.dtype, "Index": "int32"})
+        return unpad(e, x, self.padding)
+
+
+def _batched(x):
+    return x.rank in (4, 5)
+
+
+@rule("max_pool2d_with_indices.default", "max_pool3d_with_indices.default")
 def max_pool(e, node, x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False):
-    if x.rank != 4 or _pair(dilation) != [1, 1] or ceil_mode or x.dtype not in _LEAST:
+    if not _batched(x) or set(each(dilation, 1)) != {1} or x.dtype not in _LEAST:
         return None
-    padded = e.ordered(x, _IMAGES)
-    py, px = _pair(padding)
-    n, h, w, c = _stored(x.shape)
-    if py or px:
-        pads = e.ints([[0, 0], [py, py], [px, px], [0, 0]])
-        padded = e.op("PadV2", [padded, pads, e.const(_LEAST[x.dtype], x.dtype)], x.dtype,
-                      (n, h + 2 * py, w + 2 * px, c), types={"T": x.dtype, "Tpaddings": "int32"}).ref
-    out = e.op("MaxPool", [padded], x.dtype, _stored(node.meta["val"][0].shape), _BACK, **_window(kernel, stride))
-    e.notes[_pooling(x, kernel, stride, padding)] = (padded, out.ref)
-    return out, None
+    windows = _Windows(x, node.meta["val"][0], kernel, stride, padding, ceil_mode)
+    padded = windows.padded(e, channels_last(e, x), _LEAST[x.dtype])
+    out = e.op("MaxPool" + windows.op, [padded.ref], x.dtype, stored(node.meta["val"][0].shape), **windows.attrs())
+    e.notes[("max_pool", *windows.key)] = (padded, out)
+    return channels_first(out), None
 
 
-@rule("max_pool2d_with_indices_backward.default")
+@rule("max_pool2d_with_indices_backward.default", "max_pool3d_with_indices_backward.default")
 def max_pool_backward(e, node, gradient, x, kernel, stride, padding, dilation, ceil_mode, indices):
-    forward = e.notes.get(_pooling(x, kernel, stride, padding))
+    windows = _Windows(x, node.args[0].meta["val"], kernel, stride, padding, ceil_mode) if _batched(x) else None
+    forward = e.notes.get(("max_pool", *windows.key)) if windows is not None else None
     if forward is None:
         return None
-    n, h, w, c = _stored(x.shape)
-    py, px = _pair(padding)
-    out = e.op("MaxPoolGrad", [*forward, e.ordered(gradient, _IMAGES)], x.dtype, (n, h + 2 * py, w + 2 * px, c), _BACK,
-               **_window(kernel, stride))
-    if not (py or px):
-        return out
-    return e.op("Slice", [out.ref, e.ints([0, py, px, 0]), e.ints([n, h, w, c])], x.dtype, (n, h, w, c), _BACK,
-                types={"T": x.dtype, "Index": "int32"})
+    padded, out = forward
+    types = {"T": x.dtype, **({"TInput": x.dtype} if windows.op else {})}
+    made = e.op(f"MaxPool{windows.op}Grad", [padded.ref, out.ref, channels_last(e, gradient).ref], x.dtype, padded.shape,
+                types=types, **windows.attrs())
+    return channels_first(windows.unpadded(e, made, x.shape))
 
 
-@rule("avg_pool2d.default")
+def _shares(e, windows, x, made, count_padding, divisor):
+    """What a mean of padded windows is multiplied with, where windows differ in what counts; None: nothing."""
+    if divisor is None and (count_padding or not any(windows.padding)) and not any(windows.more):
+        return None
+    whole, counts = math.prod(windows.kernel), []
+    for size, out, width, step, pads in zip(x.shape[2:], made.shape[2:], windows.kernel, windows.stride, windows.padding):
+        starts = torch.arange(out) * step - pads
+        low, high = (-pads, size + pads) if count_padding else (0, size)
+        counts.append(((starts + width).clamp(max=high) - starts.clamp(min=low)).double())
+    total = counts[0]
+    for more in counts[1:]:
+        total = total[..., None] * more
+    shares = whole / total if divisor is None else torch.full_like(total, whole / divisor)
+    shares = shares.reshape(1, *total.shape, 1).numpy()
+    return Value(e.const(shares, x.dtype), x.dtype, shares.shape)
+
+
+@rule("avg_pool2d.default", "avg_pool3d.default")
 def avg_pool(e, node, x, kernel, stride=(), padding=0, ceil_mode=False, count_padding=True, divisor=None):
-    if x.rank != 4 or _pair(padding) != [0, 0] or ceil_mode or divisor is not None:
+    if not _batched(x):
         return None
-    return e.op("AvgPool", [e.ordered(x, _IMAGES)], x.dtype, _stored(node.meta["val"].shape), _BACK,
-                **_window(kernel, stride))
+    made = node.meta["val"]
+    windows = _Windows(x, made, kernel, stride, padding, ceil_mode)
+    out = e.op("AvgPool" + windows.op, [windows.padded(e, channels_last(e, x), 0).ref], x.dtype, stored(made.shape),
+               **windows.attrs())
+    shares = _shares(e, windows, x, made, count_padding, divisor)
+    return channels_first(out if shares is None else e.binary("Mul", out, shares))
 
 
-@rule("avg_pool2d_backward.default")
+@rule("avg_pool2d_backward.default", "avg_pool3d_backward.default")
 def avg_pool_backward(e, node, gradient, x, kernel, stride, padding, ceil_mode, count_padding, divisor):
-    if x.rank != 4 or _pair(padding) != [0, 0] or ceil_mode or divisor is not None:
+    if not _batched(x):
         return None
-    stored = _stored(x.shape)
-    return e.op("AvgPoolGrad", [e.ints(stored), e.ordered(gradient, _IMAGES)], x.dtype, stored, _BACK,
-                **_window(kernel, stride))
+    windows = _Windows(x, node.args[0].meta["val"], kernel, stride, padding, ceil_mode)
+    image = channels_last(e, gradient)
+    shares = _shares(e, windows, x, node.args[0].meta["val"], count_padding, divisor)
+    image = image if shares is None else e.binary("Mul", image, shares)
+    shape = stored(x.shape)
+    padded = [shape[0], *(size + 2 * pads + more for size, pads, more in zip(shape[1:-1], windows.padding, windows.more)),
+              shape[-1]]
+    made = e.op(f"AvgPool{windows.op}Grad", [e.ints(padded), image.ref], x.dtype, padded, **windows.attrs())
+    return channels_first(windows.unpadded(e, made, x.shape))
+
+
+@rule("_adaptive_avg_pool2d.default", "_adaptive_avg_pool3d.default")
+def adaptive_avg_pool(e, node, x, size):
+    """Windows of one size where that divides; other windows overlap: products with the shares of each."""
+    shape = tuple(node.meta["val"].shape)
+    if not _batched(x) or x.dtype not in _LEAST:
+        return None
+    return _by_shares(e, x, [_adaptive(old, new) for old, new in zip(x.shape[2:], shape[2:])])
+
+
+@rule("_adaptive_avg_pool2d_backward.default", "_adaptive_avg_pool3d_backward.default")
+def adaptive_avg_pool_backward(e, node, gradient, x):
+    if not _batched(x) or x.dtype not in _LEAST:
+        return None
+    return _by_shares(e, gradient, [_adaptive(old, new).T for old, new in zip(x.shape[2:], gradient.shape[2:])])
+
+
+def _adaptive(old, new):
+    """By result the shares of what it is the mean of."""
+    shares = torch.zeros(new, old, dtype=torch.float64)
+    for row in range(new):
+        start, end = row * old // new, -(-(row + 1) * old // new)
+        shares[row, start:end] = 1 / (end - start)
+    return shares
+
+
+def _by_shares(e, x, matrices):
+    """Every axis behind the channels by its matrix of shares: what results are of what is there."""
+    for axis, shares in enumerate(matrices, 2):
+        if shares.shape[0] == shares.shape[1] and bool((shares == torch.eye(len(shares))).all()):
+            continue
+        order = [other for other in range(x.rank) if other != axis] + [axis]
+        rows = [x.shape[other] for other in order]
+        flat = e.reshape(Value(e.ordered(x, order), x.dtype, rows), (math.prod(rows[:-1]), rows[-1]))
+        made = e.op("MatMul", [flat.ref, e.const(shares.T.contiguous().numpy(), x.dtype)], x.dtype,
+                    (flat.shape[0], shares.shape[0]), transpose_a=False, transpose_b=False)
+        made = e.reshape(made, (*rows[:-1], shares.shape[0]))
+        x = Value(made.ref, made.dtype, made.shape, [order.index(other) for other in range(x.rank)])
+    return x
+
+
+def _places(old, new, scale, corners):
+    """Where each result of a resize lies among what is there."""
+    numbers = torch.arange(new, dtype=torch.float64)
+    if corners:
+        return numbers * ((old - 1) / (new - 1) if new > 1 else 0)
+    return (numbers + 0.5) * (1 / scale if scale else old / new) - 0.5
+
+
+def _linear(old, new, scale, corners):
+    places = _places(old, new, scale, corners).clamp(min=0)
+    low = places.floor().clamp(max=old - 1)
+    share, shares, rows = (places - low).clamp(max=1), torch.zeros(new, old, dtype=torch.float64), torch.arange(new)
+    shares[rows, low.long()] += 1 - share
+    shares[rows, (low.long() + 1).clamp(max=old - 1)] += share
+    return shares
+
+
+def _nearest(old, new, scale):
+    shares = torch.zeros(new, old, dtype=torch.float64)
+    places = (torch.arange(new, dtype=torch.float64) * (1 / scale if scale else old / new)).floor().clamp(max=old - 1)
+    shares[torch.arange(new), places.long()] = 1
+    return shares
+
+
+def _resize(matrices):
+    def emit(e, node, x, *args):
+        if x.rank < 3 or x.dtype not in _LEAST:
+            return None
+        made = tuple(node.meta["val"].shape)
+        backward = "backward" in str(node.target)
+        old, new = (made, x.shape) if backward else (x.shape, made)
+        shares = matrices(old[2:], new[2:], args[2 if backward else 1:])
+        return _by_shares(e, x, [each.T for each in shares] if backward else shares)
+
+    return emit
+
+
+def _linears(old, new, args):
+    corners, scales = args[0], args[1:]
+    return [_linear(*sizes, scale, corners) for *sizes, scale in zip(old, new, _scale_of(scales, len(old)))]
+
+
+def _nearests(old, new, args):
+    return [_nearest(*sizes, scale) for *sizes, scale in zip(old, new, _scale_of(args, len(old)))]
+
+
+def _scale_of(args, count):
+    given = list(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else list(args)
+    return given if len(given) == count else [None] * count
+
+
+for _dims, _kind in ((1, "linear"), (2, "bilinear"), (3, "trilinear")):
+    rule(f"upsample_{_kind}{_dims}d.default", f"upsample_{_kind}{_dims}d_backward.default")(_resize(_linears))
+    rule(f"upsample_nearest{_dims}d.default", f"upsample_nearest{_dims}d_backward.default")(_resize(_nearests))

@@ -15,6 +15,11 @@ def gather(e, x, indices, axis, shape):
                 types={"Tparams": x.dtype, "Tindices": indices.dtype, "Taxis": "int32"})
 
 
+def numbers_to(e, end, dtype):
+    """0, 1, 2 ... below `end`."""
+    return e.op("Range", [e.const(each, dtype) for each in (0, end, 1)], dtype, (end,), types={"Tidx": dtype})
+
+
 @rule("embedding.default")
 def embedding(e, node, table, indices, *_):
     return gather(e, table, indices, 0, (*indices.shape, table.shape[1]))
@@ -25,38 +30,57 @@ def index_select(e, node, x, dim, indices):
     return gather(e, x, indices, dim % x.rank, node.meta["val"].shape)
 
 
-@rule("index.Tensor")
-def index(e, node, x, indices):
-    given = [axis for axis, each in enumerate(indices) if each is not None]
+def wrapped(e, x, indices, given):
+    """Numbers of the axes `given`, those from the end as those from the start; None where they are no numbers."""
     if not given or any(indices[axis].dtype not in ("int32", "int64") for axis in given):
         return None
-    wrapped = [e.binary("FloorMod", indices[axis], e.scalar(x.shape[axis], indices[axis].dtype)) for axis in given]
-    if len(given) == 1:
-        return gather(e, x, wrapped[0], given[0], node.meta["val"].shape)
-    if given != list(range(len(given))):
+    return [e.binary("FloorMod", indices[axis], e.scalar(x.shape[axis], indices[axis].dtype)) for axis in given]
+
+
+@rule("index.Tensor", "_unsafe_index.Tensor")
+def index(e, node, x, indices):
+    given = [axis for axis, each in enumerate(indices) if each is not None]
+    numbers = wrapped(e, x, indices, given)
+    if numbers is None:
         return None
-    return _pick(e, x, wrapped, node.meta["val"].shape)
-
-
-def _pick(e, x, numbers, result):
-    """Numbers of the first axes that broadcast against each other say which of the rest are taken."""
+    result = node.meta["val"].shape
+    if len(given) == 1:
+        return gather(e, x, numbers[0], given[0], result)
+    rest = [axis for axis in range(x.rank) if axis not in given]
+    order = [*given, *rest]
     shape = torch.broadcast_shapes(*(each.shape for each in numbers))
+    picked = _pick(e, Value(x.ref, x.dtype, x.stored_shape, [x.axes[axis] for axis in order]), numbers, shape)
+    # Neighbours leave what they pick in their place, others put it first.
+    first = given[0] if given == list(range(given[0], given[0] + len(given))) else 0
+    axes = list(range(len(shape), len(shape) + len(rest)))
+    axes[first:first] = range(len(shape))
+    return Value(picked.ref, picked.dtype, picked.stored_shape, axes)
+
+
+def places_of(e, numbers, shape):
+    """The reference of the coordinates of elements: numbers of the first axes, which broadcast against each other."""
     places = [e.plain(broadcast(e, e.cast(each, "int64"), shape)) for each in numbers]
-    together = e.op("Pack", places, "int64", (*shape, len(places)), N=len(places), axis=len(shape))
-    return e.op("GatherNd", [e.plain(x), together.ref], x.dtype, result,
+    return e.op("Pack", places, "int64", (*shape, len(places)), N=len(places), axis=len(shape)).ref
+
+
+def _pick(e, x, numbers, shape):
+    """Numbers of the first axes say which of the rest are taken."""
+    return e.op("GatherNd", [e.plain(x), places_of(e, numbers, shape)], x.dtype, (*shape, *x.shape[len(numbers):]),
                 types={"Tparams": x.dtype, "Tindices": "int64"})
+
+
+def places_along(e, x, dim, indices):
+    """Numbers of all axes: of `dim` those given, of the others their own."""
+    numbers = []
+    for axis, size in enumerate(indices.shape):
+        ones = [1] * axis + [size] + [1] * (x.rank - axis - 1)
+        numbers.append(indices if axis == dim % x.rank else e.reshape(numbers_to(e, size, "int64"), ones))
+    return numbers
 
 
 @rule("gather.default")
 def gather_along(e, node, x, dim, indices, sparse_grad=False):
-    if x.rank == 0:
-        return None
-    numbers = []
-    for axis, size in enumerate(indices.shape):
-        ones = [1] * axis + [size] + [1] * (x.rank - axis - 1)
-        own = Value(e.const(torch.arange(size).reshape(ones).numpy(), "int64"), "int64", ones)
-        numbers.append(indices if axis == dim % x.rank else own)
-    return _pick(e, x, numbers, indices.shape)
+    return _pick(e, x, places_along(e, x, dim, indices), indices.shape) if x.rank else None
 
 
 @rule("embedding_dense_backward.default")
@@ -93,8 +117,7 @@ def nll_loss_forward(e, node, log_p, target, weight, reduction, ignored):
         return None
     mask, safe = _counted(e, target, ignored)
     rows = log_p.shape[0]
-    numbers = e.op("Range", [e.const(each, target.dtype) for each in (0, rows, 1)], target.dtype, (rows,),
-                   types={"Tidx": target.dtype})
+    numbers = numbers_to(e, rows, target.dtype)
     places = e.op("Pack", [numbers.ref, safe.ref], target.dtype, (rows, 2), N=2, axis=1)
     picked = e.op("GatherNd", [e.plain(log_p), places.ref], log_p.dtype, (rows,),
                   types={"Tparams": log_p.dtype, "Tindices": target.dtype})

@@ -48,10 +48,13 @@ def broadcast(e, x, shape):
     return e.op("BroadcastTo", [e.plain(x), e.ints(shape)], x.dtype, shape, types={"T": x.dtype, "Tidx": "int32"})
 
 
-def _range(x, dim, start, end, step):
-    begins, ends, steps = [0] * x.rank, list(x.shape), [1] * x.rank
+def _range(rank, dim, start, end, step):
+    """Limits and attributes of a range of one axis; of the others all is taken, however much there is."""
+    begins, ends, steps = [0] * rank, [0] * rank, [1] * rank
     begins[dim], ends[dim], steps[dim] = start, end, step
-    return begins, ends, steps
+    whole = (1 << rank) - 1 - (1 << dim % rank)
+    masks = dict.fromkeys(("ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0)
+    return (begins, ends, steps), {"begin_mask": whole, "end_mask": whole, **masks}
 
 
 def _bounds(size, start, end):
@@ -61,13 +64,29 @@ def _bounds(size, start, end):
     return start, max(start, end)
 
 
-_STRIDED = {key: 0 for key in ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")}
-
-
 def strided(e, x, dim, start, end, step, shape):
-    limits = [e.ints(each) for each in _range(x, dim, start, end, step)]
-    return e.op("StridedSlice", [e.plain(x), *limits], x.dtype, shape,
-                types={"T": x.dtype, "Index": "int32"}, **_STRIDED)
+    limits, masks = _range(x.rank, dim, start, end, step)
+    return e.op("StridedSlice", [e.plain(x), *map(e.ints, limits)], x.dtype, shape,
+                types={"T": x.dtype, "Index": "int32"}, **masks)
+
+
+def part(e, x, dim, start, end):
+    """A range of one axis."""
+    if (start, end) == (0, x.shape[dim]):
+        return x
+    shape = list(x.shape)
+    shape[dim] = end - start
+    return strided(e, x, dim, start, end, 1, tuple(shape))
+
+
+def joined(e, tensors, dim):
+    """Tensors of one dtype one after the other."""
+    if len(tensors) == 1:
+        return tensors[0]
+    shape = list(tensors[0].shape)
+    shape[dim] = sum(x.shape[dim] for x in tensors)
+    return e.op("ConcatV2", [*map(e.plain, tensors), e.const(dim % len(shape), "int32")], tensors[0].dtype, shape,
+                types={"T": tensors[0].dtype, "Tidx": "int32"}, N=len(tensors))
 
 
 @rule("slice.Tensor")
@@ -87,10 +106,9 @@ def select(e, node, x, dim, index):
 
 
 def _gradient_of_range(e, gradient, shape, dim, limits):
-    whole = Value("", gradient.dtype, shape)
-    inputs = [e.ints(each) for each in (shape, *_range(whole, dim, *limits))]
-    return e.op("StridedSliceGrad", [*inputs, e.plain(gradient)], gradient.dtype, shape,
-                types={"T": gradient.dtype, "Index": "int32"}, **_STRIDED)
+    limits, masks = _range(len(shape), dim, *limits)
+    return e.op("StridedSliceGrad", [*map(e.ints, (shape, *limits)), e.plain(gradient)], gradient.dtype, shape,
+                types={"T": gradient.dtype, "Index": "int32"}, **masks)
 
 
 @rule("slice_backward.default")
@@ -135,11 +153,7 @@ def types(**dtypes):
 def cat(e, node, tensors, dim=0):
     dtype = result_dtype(node)
     tensors = [e.cast(x, dtype) for x in tensors if x.shape != (0,)]
-    if len(tensors) == 1:
-        return tensors[0]
-    refs = [e.plain(x) for x in tensors]
-    return e.op("ConcatV2", [*refs, e.const(dim % tensors[0].rank, "int32")], dtype, _meta_shape(node),
-                types={"T": dtype, "Tidx": "int32"}, N=len(refs))
+    return joined(e, tensors, dim)
 
 
 @rule("stack.default")

@@ -1,0 +1,73 @@
+"""A model as if nobody had compiled or wrapped it, with the names of its plain form, and what a graph leaves out of it."""
+
+import contextlib
+
+import torch
+
+_COMPILED = "_orig_mod."
+
+
+def unwrapped(model):
+    """What a compiler or DistributedDataParallel wraps."""
+    while True:
+        if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+            model = model.module
+        elif _is_compiled(model):
+            model = model._orig_mod
+        else:
+            return model
+
+
+def _is_compiled(module):
+    return hasattr(module, "_orig_mod") and isinstance(module._orig_mod, torch.nn.Module)
+
+
+def plain_name(name):
+    """The name of a tensor or module without its compiler."""
+    return name.replace(_COMPILED, "").removesuffix(_COMPILED[:-1]).removesuffix(".")
+
+
+@contextlib.contextmanager
+def uncompiled(model):
+    """Modules that are compiled, and functions that they call, run as they are written."""
+    with contextlib.ExitStack() as stack:
+        if hasattr(torch.compiler, "set_stance"):
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        for module in model.modules():
+            if _is_compiled(module):
+                stack.enter_context(_replaced(module, "forward", module._orig_mod.forward))
+            if getattr(module, "_compiled_call_impl", None) is not None:
+                stack.enter_context(_replaced(module, "_compiled_call_impl", None))
+        yield
+
+
+@contextlib.contextmanager
+def _replaced(module, name, value):
+    before = module.__dict__.get(name)
+    module.__dict__[name] = value
+    try:
+        yield
+    finally:
+        module.__dict__.pop(name)
+        if before is not None:
+            module.__dict__[name] = before
+
+
+def left_out(model, optimizer, trains):
+    """Sentences on what a step of training has and the graph has not."""
+    notes = []
+    plain = unwrapped(model)
+    if plain is not model and isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        notes.append("the graph is of one process: 'data-parallel' adds the all-reduce of DistributedDataParallel")
+    if not trains:
+        return notes
+    parameters = dict(plain.named_parameters())
+    later = [name for name, each in parameters.items() if getattr(each, "_post_accumulate_grad_hooks", None)]
+    if later:
+        notes.append(f"hooks after gradients are left out, as that of '{plain_name(later[0])}'")
+    if any(each.grad is not None for each in parameters.values()):
+        notes.append("gradients that parameters have already are left out: the step begins without any")
+    if optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups):
+        rates = ", ".join(f"{float(group['lr']):g}" for group in optimizer.param_groups)
+        notes.append(f"the learning rate stays {rates}: what a scheduler makes of it is left out")
+    return notes

@@ -1,0 +1,158 @@
+"""What a step of training does beside its model's ops is in the graph, or is said."""
+
+import collections
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from lanescope.torch import export  # noqa: E402
+from torch_steps import lanescope, losses, losses_of_pytorch, run  # noqa: E402
+
+nn, cross_entropy = torch.nn, torch.nn.functional.cross_entropy
+X, Y = torch.linspace(-1, 1, 64).sin().reshape(8, 8), torch.arange(8) % 5
+
+
+def layers(*more):
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(8, 16), nn.GELU(), *more, nn.LayerNorm(16), nn.Linear(16, 5))
+
+
+def trains_alike(model, optimizer, folder, rel=1e-5, **options):
+    exported = export(model, X, optimizer, cross_entropy, labels=(Y,), **options)
+    assert exported.cost_only == collections.Counter()
+    ours = losses(run(exported, folder, 3))
+    assert ours == pytest.approx(losses_of_pytorch(model, optimizer, cross_entropy, X, Y), rel=rel)
+    return exported
+
+
+def test_hooks_of_parameters_change_gradients(tmp_path):
+    model = layers()
+    for parameter in model.parameters():
+        parameter.register_hook(lambda gradient: gradient.clamp(-1e-3, 1e-3))
+    assert trains_alike(model, torch.optim.SGD(model.parameters(), 1.0), tmp_path).notes == []
+
+
+@pytest.mark.parametrize("make", [lambda p: torch.optim.AdamW(p, 0.05), lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)],
+                         ids=["AdamW", "SGD"])
+def test_an_optimizer_goes_on_from_its_state(make, tmp_path):
+    model = layers()
+    optimizer = make(model.parameters())
+    losses_of_pytorch(model, optimizer, cross_entropy, X, Y, 5)
+    optimizer.zero_grad()
+    assert trains_alike(model, optimizer, tmp_path).notes == []
+
+
+def test_gradients_are_clipped_before_the_update(tmp_path):
+    model = layers()
+    plain = copy.deepcopy(model)
+    optimizer = torch.optim.SGD(model.parameters(), 1.0)
+    clip = torch.nn.utils.clip_grad_norm_
+    exported = export(model, X, optimizer, cross_entropy, labels=(Y,), before_update=lambda p: clip(p, 0.1))
+    theirs, other = [], torch.optim.SGD(plain.parameters(), 1.0)
+    for _ in range(3):
+        other.zero_grad()
+        loss = cross_entropy(plain(X), Y)
+        loss.backward()
+        clip(plain.parameters(), 0.1)
+        other.step()
+        theirs.append(loss.item())
+    assert losses(run(exported, tmp_path, 3)) == pytest.approx(theirs, rel=1e-5)
+
+
+def test_one_tensor_may_be_several_inputs(tmp_path):
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(8, 8)
+
+        def forward(self, x, labels):
+            return ((self.linear(x) - labels) ** 2).mean()
+
+    torch.manual_seed(1)
+    model = Own()
+    want = model(X, X).item()
+    exported = export(model, (X, X), torch.optim.SGD(model.parameters(), 0.1))
+    assert losses(run(exported, tmp_path, 1)) == pytest.approx([want], rel=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_norms_are_wide_in_mixed_precision(dtype, tmp_path):
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = layers()
+
+        def forward(self, x):
+            with torch.autocast("cpu", dtype=dtype):
+                return self.layers(x)
+
+    model = Mixed()
+    trains_alike(model, torch.optim.SGD(model.parameters(), 0.1), tmp_path, rel=2e-2)
+
+
+@pytest.mark.parametrize("compiled", ["inside", "whole", "in place"])
+def test_compiled_modules_are_as_written(compiled, tmp_path):
+    model = layers(torch.compile(nn.Linear(16, 16)) if compiled == "inside" else nn.Linear(16, 16))
+    plain = copy.deepcopy(layers(nn.Linear(16, 16)))
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    if compiled == "whole":
+        model = torch.compile(model)
+    if compiled == "in place":
+        model[2].compile()
+    exported = export(model, X, optimizer, cross_entropy, labels=(Y,))
+    assert list(exported.parameters) == list(plain.state_dict())
+    theirs = losses_of_pytorch(plain, torch.optim.SGD(plain.parameters(), 0.1), cross_entropy, X, Y)
+    assert losses(run(exported, tmp_path, 3)) == pytest.approx(theirs, rel=1e-5)
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, width, reentrant):
+        super().__init__()
+        torch.manual_seed(1)
+        self.first, self.reentrant = nn.Linear(8, 16), reentrant
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(16, width), nn.Tanh(), nn.Linear(width, 16)) for _ in range(6))
+        self.out = nn.Linear(16, 5)
+
+    def forward(self, x):
+        x = self.first(x)
+        for block in self.blocks:
+            x = block(x) if self.reentrant is None else torch.utils.checkpoint.checkpoint(block, x, use_reentrant=self.reentrant)
+        return self.out(x)
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_checkpoints_compute_again_and_keep_less(reentrant, tmp_path):
+    """512 rows of 1024 numbers are 2 MiB, which each of six blocks keeps, or one at a time."""
+    peaks, counts, machine = [], [], tmp_path / "dgx.json"
+    lanescope("devices", "--make", "dgx-h100:1", "-o", machine)
+    for how in (None, reentrant):
+        model = Checkpointed(1024, how)
+        optimizer = torch.optim.SGD(model.parameters(), 0.01)
+        trains_alike(model, optimizer, tmp_path)
+        exported = export(model, X.repeat(64, 1), optimizer, cross_entropy, labels=(Y.repeat(64),))
+        counts.append(sum(call.op == "aten::tanh" for call in exported.calls))
+        exported.save(str(tmp_path / "large.pb"))
+        peaks.append(lanescope("simulate", tmp_path / "large.pb", "--machine", machine, "--strategy", "single")["peak_bytes"]["GPU:0"])
+    assert counts == [6, 12]
+    assert peaks[1] < peaks[0] - 4 * 512 * 1024 * 4
+
+
+def test_dropout_is_drawn_anew_and_said():
+    model = layers(nn.Dropout(0.5))
+    with pytest.warns(UserWarning, match="drawn at random"):
+        exported = export(model, X, torch.optim.SGD(model.parameters(), 0.1), cross_entropy, labels=(Y,))
+    assert exported.cost_only == collections.Counter()
+    assert len(exported.notes) == 1
+
+
+def test_what_a_loop_has_beside_the_graph_is_said():
+    model = layers()
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    torch.optim.lr_scheduler.StepLR(optimizer, 2)
+    model[0].weight.register_post_accumulate_grad_hook(lambda parameter: None)
+    cross_entropy(model(X), Y).backward()
+    with pytest.warns(UserWarning, match="left out"):
+        notes = export(model, X, optimizer, cross_entropy, labels=(Y,)).notes
+    assert ["'0.weight'" in notes[0], "already" in notes[1], "stays 0.1" in notes[2]] == [True] * 3
