@@ -1,6 +1,5 @@
-#include <cmath>
-
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/json_object.h"
 #include "sims/plans/model_shape.h"
 
@@ -96,6 +95,12 @@ ModelShape ParseModel(std::string_view text, const std::string& where) {
     Throw(Code::kInvalidArgument, "{}: {}", where, error.message());
   }
   return model;
+}
+
+ModelShape ReadModel(const std::string& name_or_file) {
+  constexpr size_t kMostBytes = 1 << 20;
+  if (!name_or_file.ends_with(".json")) return NamedModel(name_or_file);
+  return ParseModel(ReadFile(name_or_file, kMostBytes), name_or_file);
 }
 
 }  // namespace lanescope::sims::plans

@@ -61,5 +61,7 @@ std::vector<std::string_view> ModelNames();
 // {"layers": 80, "hidden": 8192, "heads": 64, "kv_heads": 8, "ffn": 28672, "vocabulary": 128256, ...}; the
 // names of Hugging Face's config.json are understood too. Throws InvalidArgument.
 ModelShape ParseModel(std::string_view json, const std::string& where);
+// A file where the name ends with .json, else a named model.
+ModelShape ReadModel(const std::string& name_or_file);
 
 }  // namespace lanescope::sims::plans

@@ -124,14 +124,14 @@ class StepParts {
             Beside(gather + scatter, backward) + PassSeconds(machine_.kernels, kScatteredCopies * count)};
   }
 
-  // Filling and draining wait for every message; interleaved stages hide the others.
+  // Filling and draining wait for every message. Interleaved stages send more of them, beside their work.
   double Messages() const {
     if (plan_.pp == 1) return 0;
     const double bytes = 2 * layers_.tokens() * model_.hidden / (plan_.sp ? plan_.tp : 1);
     const double one =
         MessageSeconds(machine_.network, plan_.tp * static_cast<double>(plan_.replicas()), bytes);
-    const double steady = plan_.vpp > 1 ? 0 : 2 * (micro_batches_ - 1) * one;
-    return 2 * (plan_.pp - 1) * one + steady;
+    const double steady = 2 * (micro_batches_ * plan_.vpp - 1) * one;
+    return 2 * (plan_.pp - 1) * one + (plan_.vpp > 1 ? machine_.collective_share : 1) * steady;
   }
 
   // Gradients hide behind the last micro-batch's backward pass but for the last bucket, of a layer;
