@@ -13,7 +13,7 @@ using namespace sims::plans;
 
 bool Has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-// What a source's programs are: stated by the source, or its documented defaults at the time.
+// Programs of a source: stated by the source, or its documented defaults at the time.
 struct Source {
   std::string_view mark;  // in the row's source
   Kernels kernels;
@@ -196,7 +196,7 @@ void Fill(const CsvRow& row, PublishedStep* step) {
   if (step->step_s == 0) Throw(Code::kInvalidArgument, "its step is not stated");
   double memory = NumberIn(row, "peak_memory_gib");
   if (memory == 0) memory = NumberIn(row, "memory_gib");
-  // What is computed again decides memory more than anything.
+  // Recomputation decides memory more than anything.
   if (Has(remarks, "recomputation not stated")) memory = 0;
   step->memory_bytes = memory * 1024 * 1024 * 1024;
 }

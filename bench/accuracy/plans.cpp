@@ -61,7 +61,7 @@ struct Errors {
   }
 };
 
-// Of pairs of plans for the same model, batch and machine, whose steps differ by more than 2%: how many are
+// Pairs of plans for the same model, batch and machine, whose steps differ by more than 2%: how many are
 // in order.
 void PrintOrder(const std::vector<Predicted>& predictions) {
   constexpr double kSame = 0.02;

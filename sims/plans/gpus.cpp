@@ -14,8 +14,8 @@ namespace {
 // residual. All but the data sheet's figures and the start of attention are what `bench/accuracy/kernels`
 // prints.
 constexpr double kGiB = 1024.0 * 1024 * 1024;
-// What is not fitted to kernels: under continuous products these GPUs clock lower than in a benchmark of
-// milliseconds. The figure is from training steps (docs/results/plans.md), one a GPU.
+// Constants that are not fitted to kernels: under continuous products these GPUs clock lower than in a
+// benchmark of milliseconds. The figure is from training steps (docs/results/plans.md), one a GPU.
 constexpr double kAmpereSustained = 0.96, kHopperSustained = 0.83, kB300Sustained = 0.83;
 
 constexpr ProductLaw kHopperBf16{989.4e12, .780, .774, .798, 116.5, 3.07e-6, .13, .037};
@@ -44,7 +44,7 @@ constexpr PlanGpu kGpus[] = {
      50e9,
      8,
      {132, 3.35e12, kHopperSustained, .85, {kHopperBf16, kHopperFp8, kHopperBlock}, kHopperAttention}},
-    // Of 500 W: what power limits goes with it.
+    // This one has 500 W: what power limits goes with it.
     {"H100-SXM-500W",
      94 * kGiB,
      450e9,

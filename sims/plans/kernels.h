@@ -60,7 +60,7 @@ struct AttentionShape {
   double batch = 1, queries = 0, keys = 0;  // causal where they are equal; else every query sees all keys
   double heads = 1, kv_heads = 1, head_size = 128;
   bool causal() const { return queries == keys; }
-  // Of the forward pass, products alone.
+  // FLOPs of the forward pass, products alone.
   double Flops() const { return 4 * batch * heads * head_size * queries * keys * (causal() ? 0.5 : 1); }
 };
 double AttentionSeconds(const KernelLaws& laws, const AttentionShape& shape);

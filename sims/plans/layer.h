@@ -1,4 +1,4 @@
-// What a GPU does for one micro-batch in a layer, in the embedding and in the output layer, in seconds.
+// Work of a GPU for one micro-batch in a layer, in the embedding and in the output layer, in seconds.
 #pragma once
 
 #include "sims/plans/machine.h"
@@ -47,7 +47,7 @@ class LayerTimes {
   const double tokens_;  // of a micro-batch on a GPU
 };
 
-// Of products in layers.
+// The format of products in layers.
 Format FormatOf(Precision precision);
 
 }  // namespace lanescope::sims::plans

@@ -1,4 +1,4 @@
-// What a plan runs on: GPUs by their laws and the network that joins them.
+// Machines that plans run on: GPUs by their laws and the network that joins them.
 #pragma once
 
 #include <string>

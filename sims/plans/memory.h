@@ -1,4 +1,4 @@
-// What a GPU holds while a transformer trains under a plan.
+// Memory that a GPU takes while a transformer trains under a plan.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace lanescope::sims::plans {
 
-// Of one GPU of a stage, in bytes, at its peak.
+// One GPU of a stage, in bytes, at its peak.
 struct PlanMemory {
   double weights = 0;
   double gradients = 0;
@@ -29,7 +29,7 @@ struct PlanMemory {
   std::pair<std::string_view, double> largest() const;
 };
 
-// What CUDA, its libraries and NCCL hold beside the tensors of a program.
+// Bytes that CUDA, its libraries and NCCL hold beside the tensors of a program.
 inline constexpr double kOutsideBytes = 1.5e9;
 
 // By stage. `plan` divides all (CheckPlan).
@@ -45,7 +45,7 @@ double MissingBytes(const FullestStage& fullest, const PlanMachine& machine);
 
 // Forward passes, each of layers / (pp vpp), that a stage is ahead of its gradients at most.
 double PassesInFlight(const Plan& plan, int stage, double micro_batches);
-// Of a layer for one micro-batch on one GPU: what autograd keeps.
+// Bytes that autograd keeps of a layer for one micro-batch on one GPU.
 double SavedBytes(const ModelShape& model, const Plan& plan, double sequence);
 
 }  // namespace lanescope::sims::plans

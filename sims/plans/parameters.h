@@ -22,7 +22,7 @@ struct StageParameters {
 // Layers of a stage. Where they do not divide, first and last stage have fewer.
 double StageLayers(const ModelShape& model, const Plan& plan, int stage);
 StageParameters ParametersOf(const ModelShape& model, const Plan& plan, int stage);
-// Of one layer, on average over dense layers and those with experts: on one GPU, whole.
+// Parameters of one layer, on average over dense layers and those with experts: on one GPU, whole.
 double LayerParametersOf(const ModelShape& model, const Plan& plan);
 // GPUs that hold the same experts.
 double ExpertReplicas(const Plan& plan);

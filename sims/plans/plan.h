@@ -27,7 +27,7 @@ enum class Precision : uint8_t {
   kFp8Block,  // a scale for 128 x 128
   kNvfp4,
 };
-// Who writes the kernels between products.
+// The author of the kernels between products.
 enum class Kernels : uint8_t {
   kEager,     // PyTorch's, one an operation
   kCompiled,  // torch.compile's
@@ -57,7 +57,8 @@ struct Plan {
   Attention attention = Attention::kBest;
   bool graphs = false;      // launches are recorded in CUDA graphs
   bool tp_overlap = false;  // collectives of tensor parallelism run beside products
-  int gpus() const { return dp * tp * pp * cp; }
+  int64_t gpus() const { return int64_t{dp} * tp * pp * cp; }
+
   // GPUs that hold the same parameters of the dense layers.
   int replicas() const { return dp * cp; }
   // GPUs that split what `shard` splits of the dense layers.
@@ -70,7 +71,7 @@ struct Plan {
 // "dp=4,tp=2,pp=2,cp=1,ep=1,vpp=1,shard=fsdp2,recompute=full,micro=8,sp,precision=bf16". What is not said is
 // as above. Throws InvalidArgument in one line, with the nearest name.
 Plan ParsePlan(std::string_view text);
-// The same text: numbers of 1 and defaults are left out, but for dp.
+// Text that ParsePlan reads back: numbers of 1 and defaults are left out, but for dp.
 std::string PlanText(const Plan& plan);
 
 // Throws InvalidArgument, with the nearest number that divides, where the plan does not divide the model, the

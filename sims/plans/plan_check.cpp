@@ -28,12 +28,6 @@ void Divides(const char* key, double part, double whole, const char* what) {
 }  // namespace
 
 void CheckPlan(const Plan& plan, const ModelShape& model, double global_batch, double sequence, double gpus) {
-  if (plan.gpus() != gpus) {
-    const double others = static_cast<double>(plan.tp) * plan.pp * plan.cp;
-    Throw(Code::kInvalidArgument,
-          "dp={} times tp={}, pp={} and cp={} is {} GPUs, not {:.0f}; the nearest that fits is dp={:.0f}",
-          plan.dp, plan.tp, plan.pp, plan.cp, plan.gpus(), gpus, std::max(1.0, std::floor(gpus / others)));
-  }
   Divides("tp", plan.tp, model.heads, "heads");
   // Fewer heads of keys and values than GPUs are copied.
   if (plan.tp < model.KvHeads()) Divides("tp", plan.tp, model.KvHeads(), "key and value heads");
@@ -42,6 +36,18 @@ void CheckPlan(const Plan& plan, const ModelShape& model, double global_batch, d
   constexpr double kMostMissing = 3;
   const double here = std::ceil(model.layers / plan.pp), missing = here * plan.pp - model.layers;
   if (missing > kMostMissing || 2 * here <= missing) Divides("pp", plan.pp, model.layers, "layers");
+  const double others = static_cast<double>(plan.tp) * plan.pp * plan.cp;
+  if (std::fmod(gpus, others) != 0) {
+    Throw(Code::kInvalidArgument,
+          "tp={} times pp={} and cp={} is {:.0f} GPUs, which do not divide {:.0f}; the nearest that do are "
+          "{:.0f}",
+          plan.tp, plan.pp, plan.cp, others, gpus, NearestDivisor(gpus, others));
+  }
+  if (plan.dp * others != gpus) {
+    Throw(Code::kInvalidArgument,
+          "dp={} times tp={}, pp={} and cp={} is {:.0f} GPUs, not {:.0f}; dp={:.0f} makes them", plan.dp,
+          plan.tp, plan.pp, plan.cp, plan.dp * others, gpus, gpus / others);
+  }
   if (plan.vpp > 1 && plan.pp == 1)
     Throw(Code::kInvalidArgument, "vpp={} splits the stages of a pipeline, and there is none; give pp",
           plan.vpp);

@@ -12,13 +12,14 @@ namespace {
 // Bytes that copies beside the collectives of sharded parameters move for a parameter: out of what is
 // gathered; into what is scattered, with the gradients' change to fp32 and their scaling.
 constexpr double kGatheredCopies = 4, kScatteredCopies = 14;
-// What the optimizer moves of a parameter: gradient, its two averages and the parameter, read and written,
-// with the gradient's norm and the bf16 copy; all in bf16 half of it. And what of it no parameter causes.
+// Bytes that the optimizer moves for a parameter: gradient, its two averages and the parameter, read and
+// written, with the gradient's norm and the bf16 copy; all in bf16 half of it. And what of it no parameter
+// causes.
 constexpr double kUpdateBytes = 34, kPureUpdateBytes = 14, kUpdateSeconds = 200e-6;
 // Steps of nodes differ: the last of many is this many standard deviations late, of 1%.
 double LatestOf(double nodes) { return 0.01 * std::sqrt(2 * std::log(std::max(1.0, nodes))); }
 
-// Of a launch: an operator of PyTorch with its gradient's bookkeeping, or of hand-written modules and
+// Time of a launch: an operator of PyTorch with its gradient's bookkeeping, or of hand-written modules and
 // compiled code.
 double LaunchSeconds(Kernels kernels) { return kernels == Kernels::kEager ? 9e-6 : 7e-6; }
 
@@ -102,13 +103,14 @@ class StepParts {
   Group Replicas() const { return {static_cast<double>(plan_.shard_ways()), static_cast<double>(plan_.tp)}; }
   Group ExpertGroup() const { return {ExpertReplicas(plan_), static_cast<double>(plan_.tp) * plan_.ep}; }
 
-  // What collectives beside work cost: those that take longer than it, and the multiprocessors of the others.
+  // The cost of collectives beside work: those that take longer than it, and the multiprocessors of the
+  // others.
   double Beside(double collectives, double work) const {
     return std::max(0.0, collectives - work) + machine_.collective_share * std::min(collectives, work);
   }
 
-  // Of a layer, forward and backward: the next layer's parameters come and the last one's gradients go
-  // meanwhile.
+  // Exposed for a layer, forward and backward: the next layer's parameters come and the last one's gradients
+  // go meanwhile.
   std::pair<double, double> Shards(double forward, double backward) const {
     if (!plan_.ShardsParameters() || plan_.replicas() == 1) return {0, 0};
     const double count = LayerParametersOf(model_, plan_);

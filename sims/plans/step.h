@@ -10,7 +10,7 @@
 
 namespace lanescope::sims::plans {
 
-// Of a GPU of the slowest stage, in seconds. All parts but `forward` add up to the step.
+// Parts of a step on a GPU of the slowest stage, in seconds. All parts but `forward` add up to the step.
 struct PlanStep {
   double products = 0, attention = 0, passes = 0;  // kernels: matrix products, attention, memory-bound
   double exchanges = 0;   // of tensor, context and expert parallelism that nothing hides

@@ -19,7 +19,7 @@ std::vector<std::string> Searched(std::vector<std::string> more) {
   return command;
 }
 
-// What the search finds, `simulate --plan` says too, in time and memory.
+// The search's answer is what `simulate --plan` says, in time and memory.
 TEST(Plans, TheBestIsWhatItsSimulationSays) {
   const json found = LanescopeJson(Searched({"--json"}));
   ASSERT_GE(found["plans"].size(), 2u);

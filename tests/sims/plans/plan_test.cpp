@@ -70,7 +70,9 @@ TEST(PlanTest, WhatDoesNotDivideBringsTheNearestThatDoes) {
   EXPECT_EQ(CheckOf("dp=8,micro=3"),
             "a batch of 64 sequences is no multiple of micro=3 times dp=8; the nearest that is one is 72");
   EXPECT_EQ(CheckOf("dp=7", 64, 4096, 64),
-            "dp=7 times tp=1, pp=1 and cp=1 is 7 GPUs, not 64; the nearest that fits is dp=64");
+            "dp=7 times tp=1, pp=1 and cp=1 is 7 GPUs, not 64; dp=64 makes them");
+  EXPECT_EQ(CheckOf("dp=4,tp=2,pp=8", 64, 4096, 24),
+            "tp=2 times pp=8 and cp=1 is 16 GPUs, which do not divide 24; the nearest that do are 12");
   EXPECT_NE(CheckOf("cp=3").find("cp=6 does not divide 4096 tokens"), std::string::npos);
   EXPECT_NE(CheckOf("dp=2,ep=2").find("the model has none"), std::string::npos);
   EXPECT_NE(CheckOf("dp=2,sp").find("give tp"), std::string::npos);

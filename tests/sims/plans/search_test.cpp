@@ -22,7 +22,7 @@ TEST(PlanSearchTest, BestFitAndInOrder) {
   EXPECT_GT(found.fitting[0].step.seconds(), LowerBoundSeconds(model, Precision::kBf16, machine, 128, 8192));
 }
 
-// The same, said twice, is the same.
+// A question asked twice has one answer.
 TEST(PlanSearchTest, IsDeterministic) {
   const PlanMachine machine = NamedMachine("dgx-b200:16");
   const PlanSearch search{.global_batch = 32, .sequence = 4096};
