@@ -12,6 +12,7 @@
 #include "cli/line_width.h"
 #include "cli/module_format.h"
 #include "cli/options.h"
+#include "cli/plans.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "core/base/error.h"
@@ -38,7 +39,8 @@ struct SearchCommand {
   exec::DeviceOptions devices;
   uint64_t seed = 1;
   int threads = 0, verify = 0, rounds = 40, restarts = 1, steps = 20;
-  bool as_json = false;
+  bool as_json = false, plans = false;
+  PlanOptions plan;
 };
 
 // A found placement that ran on the devices.
@@ -255,9 +257,22 @@ void AddSearch(CLI::App* app) {
   AddGpuOptions(command, &options->devices);
   CLI::Option* json = command->add_flag("--json", options->as_json, "Print JSON");
   options->format.Add(command, {json});
+  command->add_flag(
+      "--plans", options->plans,
+      "Look for the best plan of parallelism: `graph` is a model by name or a file with its shape, "
+      "--machine one by name, as dgx-h100:64");
+  options->plan.AddBatch(command);
+  options->plan.AddSearch(command);
   AddFullNames(command);
   AddExample(command, "lanescope search samples/graphs/deepconn_dual.pbtxt --budget 5s");
-  command->callback([options] { Search(*options); });
+  command->callback([options, command] {
+    if (!options->plans) return Search(*options);
+    CheckOfPlans(*command, "--plans");
+    options->plan.model = options->graph;
+    options->plan.machine = options->machine.file;
+    options->plan.as_json = options->as_json;
+    SearchPlans(options->plan);
+  });
 }
 
 }  // namespace lanescope::cli

@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
 #include "cli/options.h"
+#include "cli/plans.h"
 #include "cli/print.h"
 #include "cli/report.h"
 #include "cli/sweep_report.h"
@@ -42,6 +43,7 @@ struct SimulateOptions {
   std::vector<std::string> set;
   int steps = 1, run = 0;
   bool as_json = false, batch = false, ablate = false, measure_trips = false;
+  PlanOptions plan;
 };
 
 // Costs of the file, or the machine's rates, with what --set changes.
@@ -285,9 +287,21 @@ void AddSimulate(CLI::App* app) {
                                   "Read placements as JSON lines from stdin, print one JSON line for each");
   batch->excludes("--sweep")->excludes("--trace")->excludes("--ablate");
   command->add_flag("--json", options->as_json, "Print JSON");
+  command->add_option(
+      "--plan", options->plan.plan,
+      "dp=4,tp=2,...: the step of a model (by name, or a file with its shape) under this plan, on a "
+      "machine by name");
+  options->plan.AddBatch(command);
   AddFullNames(command);
   AddExample(command, "lanescope simulate samples/graphs/deepconn_dual.pbtxt --set link.latency=9us");
   command->callback([options, command] {
+    if (!options->plan.plan.empty()) {
+      CheckOfPlans(*command, "--plan");
+      options->plan.model = options->graph;
+      options->plan.machine = options->machine.file;
+      options->plan.as_json = options->as_json;
+      return SimulatePlan(options->plan);
+    }
     if (IsTrace(options->graph)) {
       CheckOfTrace(*options, *command);
       return SimulateTrace({options->graph, options->run, options->set, options->as_json});

@@ -79,6 +79,7 @@ ROOMS = {
         "predict": frozenset({"engine", "steps", "effects", "cost", "fit"}),
         "search": frozenset({"engine", "steps", "effects", "cost", "fit", "predict"}),
         "megatron": frozenset(),
+        "plans": frozenset(),
     },
     "study": {
         "base": frozenset(),

@@ -15,5 +15,6 @@ void AddPredictor(nb::module_& module);
 void AddSession(nb::module_& module);
 void AddComparison(nb::module_& module);
 void AddTraces(nb::module_& module);
+void AddPlans(nb::module_& module);
 
 }  // namespace lanescope::python

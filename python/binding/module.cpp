@@ -11,5 +11,6 @@ NB_MODULE(_core, module) {
   lanescope::python::AddSession(module);
   lanescope::python::AddComparison(module);
   lanescope::python::AddTraces(module);
+  lanescope::python::AddPlans(module);
   lanescope::python::AddModules(module);
 }

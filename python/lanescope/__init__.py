@@ -22,6 +22,10 @@ if TYPE_CHECKING:  # what __getattr__ below imports when it is first asked for
     from lanescope.machine import Machine as Machine
     from lanescope.placement import Placement as Placement
     from lanescope.placement import place as place
+    from lanescope.plans import FoundPlans as FoundPlans
+    from lanescope.plans import Plan as Plan
+    from lanescope.plans import PlanReport as PlanReport
+    from lanescope.plans import search_plans as search_plans
     from lanescope.prediction import Prediction as Prediction
     from lanescope.prediction import Predictor as Predictor
     from lanescope.prediction import Sweep as Sweep
@@ -41,6 +45,7 @@ _WHERE = {
     "Error": "_core", "__version__": "_core",
     "Graph": "graph", "Machine": "machine",
     "Placement": "placement", "place": "placement",
+    "FoundPlans": "plans", "Plan": "plans", "PlanReport": "plans", "search_plans": "plans",
     "Predictor": "prediction", "Prediction": "prediction", "Sweep": "prediction", "simulate": "prediction",
     "sweep": "prediction",
     "SearchResult": "searching", "search": "searching",

@@ -1,0 +1,186 @@
+#include "cli/plans.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "cli/interrupt.h"
+#include "cli/line_width.h"
+#include "cli/print.h"
+#include "core/base/error.h"
+#include "core/base/text_table.h"
+#include "core/base/units.h"
+#include "core/record/recorder.h"
+#include "sims/plans/launch_text.h"
+#include "sims/plans/report.h"
+
+namespace lanescope::cli {
+namespace {
+
+namespace plans = sims::plans;
+
+struct Asked {
+  plans::ModelShape model;
+  plans::PlanMachine machine;
+};
+
+Asked Read(const PlanOptions& options) {
+  if (options.machine.empty())
+    Throw(Code::kInvalidArgument, "a plan is for a machine by name: --machine dgx-h100:64");
+  if (options.global_batch == 0)
+    Throw(Code::kInvalidArgument, "a plan is for a batch: --global-batch and the sequences of a step");
+  return {plans::ReadModel(options.model), plans::NamedMachine(options.machine)};
+}
+
+std::string BytesText(double bytes) { return FormatBytes(static_cast<int64_t>(std::min(bytes, 0x1p62))); }
+std::string SecondsText(double seconds) { return TimeText(seconds * 1e9); }
+
+std::string LaunchText(const PlanOptions& options, const plans::Plan& plan, const plans::ModelShape& model) {
+  if (options.launch == "torchtitan")
+    return plans::TorchtitanText(plan, model, options.global_batch, options.sequence);
+  if (options.launch == "megatron")
+    return plans::MegatronText(plan, model, options.global_batch, options.sequence);
+  return plans::PyTorchText(plan, model);
+}
+
+void PrintParts(const plans::PlanStep& step) {
+  const std::pair<const char*, double> parts[] = {{"matrix products", step.products},
+                                                  {"attention", step.attention},
+                                                  {"passes over memory", step.passes},
+                                                  {"collectives within layers", step.exchanges},
+                                                  {"launches beyond kernels", step.launches},
+                                                  {"shards gathered and scattered", step.shards},
+                                                  {"bubble", step.bubble},
+                                                  {"messages between stages", step.messages},
+                                                  {"gradients over replicas", step.gradients},
+                                                  {"optimizer", step.update},
+                                                  {"last of the nodes", step.stragglers}};
+  TextTable table;
+  table.Name("Part").Number("Time").Number("Share");
+  for (const auto& [name, seconds] : parts) {
+    if (seconds > 0) table.Row({name, SecondsText(seconds), PercentText(seconds / step.seconds())});
+  }
+  PrintText(table.Take(LineWidth()));
+}
+
+void PrintMemory(const std::vector<plans::PlanMemory>& stages, const plans::PlanMachine& machine) {
+  TextTable table;
+  table.Number("Stage").Number("Memory").Number("Weights").Number("Gradients").Number("Optimizer");
+  table.Number("Activations").Number("Logits").Number("Gathered");
+  for (size_t i = 0; i < stages.size(); ++i) {
+    const plans::PlanMemory& m = stages[i];
+    table.Row({fmt::format("{}", i), BytesText(m.bytes()), BytesText(m.weights), BytesText(m.gradients),
+               BytesText(m.optimizer), BytesText(m.activations), BytesText(m.logits), BytesText(m.gathered)});
+  }
+  PrintText("\nMemory of a GPU by stage:\n" + table.Take(LineWidth()));
+  Print("Beside it {} of CUDA and NCCL; a GPU has {}\n", BytesText(plans::kOutsideBytes),
+        BytesText(machine.memory_bytes));
+}
+
+plans::PlanSearch SearchOf(const PlanOptions& options) {
+  const plans::Plan formats =
+      plans::ParsePlan("precision=" + options.precision + ",kernels=" + options.kernels);
+  return {.global_batch = options.global_batch,
+          .sequence = options.sequence,
+          .precision = formats.precision,
+          .kernels = formats.kernels,
+          .largest_micro = options.largest_micro};
+}
+
+}  // namespace
+
+void SearchPlans(const PlanOptions& options) {
+  const auto [model, machine] = Read(options);
+  const plans::PlanSearch search = SearchOf(options);
+  const int64_t start = NowNs();
+  const plans::FoundPlans found = plans::SearchPlans(model, machine, search);
+  const int64_t taken_ns = NowNs() - start;
+  const plans::Plan& best = found.fitting.front().plan;
+  if (!options.launch.empty()) return PrintText(LaunchText(options, best, model));
+  if (options.as_json)
+    return PrintJson(
+        plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9));
+  Print("{}, {:.1f}e9 parameters, on {}: {} plans looked at, {} fit\n\n", model.name,
+        plans::Parameters(model) * 1e-9, machine.name, found.tried, found.fitting.size());
+  TextTable table;
+  table.Name("Plan").Number("Step").Number("Low").Number("High").Number("Memory").Text("Most of it");
+  for (size_t i = 0; i < std::min(plans::kShownPlans, found.fitting.size()); ++i) {
+    const plans::FoundPlan& one = found.fitting[i];
+    const double step = one.step.seconds();
+    const auto [part, time] = one.step.largest();
+    table.Row({plans::PlanText(one.plan), SecondsText(step), SecondsText(step * (1 - plans::kStepResidual)),
+               SecondsText(step * (1 + plans::kStepResidual)), BytesText(one.fullest.memory.bytes()),
+               fmt::format("{} {}", part, PercentText(time / step, 0))});
+  }
+  const double bound =
+      plans::LowerBoundSeconds(model, search.precision, machine, search.global_batch, search.sequence);
+  table.Row({"lower bound: the model's arithmetic at the GPUs' peak", SecondsText(bound)});
+  PrintText(table.Take(LineWidth()));
+  Print("\nThe best makes {:.0f} tokens a second and GPU.\n",
+        search.global_batch * search.sequence / found.fitting.front().step.seconds() / machine.gpus);
+}
+
+void SimulatePlan(const PlanOptions& options) {
+  const auto [model, machine] = Read(options);
+  const plans::Plan plan = plans::ParsePlan(options.plan);
+  plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus);
+  if (machine.kernels.product(plans::FormatOf(plan.precision)).flops == 0)
+    Throw(Code::kInvalidArgument, "{} has no products in {}", machine.name,
+          plans::PrecisionName(plan.precision));
+  if (!options.launch.empty()) return PrintText(LaunchText(options, plan, model));
+  if (options.as_json)
+    return PrintJson(plans::PlanReport(model, plan, machine, options.global_batch, options.sequence));
+  const plans::PlanStep step =
+      plans::EstimateStep(model, plan, machine, options.global_batch, options.sequence);
+  const double seconds = step.seconds();
+  Print("{}, {:.1f}e9 parameters, on {}\n{}\n\n", model.name, plans::Parameters(model) * 1e-9, machine.name,
+        plans::PlanText(plan));
+  Print("Step, simulated: {}, of ten nine within {} to {}\n", SecondsText(seconds),
+        SecondsText(seconds * (1 - plans::kStepResidual)), SecondsText(seconds * (1 + plans::kStepResidual)));
+  Print("{:.0f} tokens a second and GPU\n\n",
+        options.global_batch * options.sequence / seconds / machine.gpus);
+  PrintParts(step);
+  PrintMemory(plans::MemoryByStage(model, plan, options.global_batch, options.sequence), machine);
+  const plans::FullestStage fullest =
+      plans::FullestStageOf(model, plan, options.global_batch, options.sequence);
+  const double missing = plans::MissingBytes(fullest, machine);
+  if (missing > 0) {
+    Print("It does not fit: stage {} takes {} more than a GPU has, and most of it is {}\n", fullest.stage,
+          BytesText(missing), fullest.memory.largest().first);
+  }
+}
+
+void PlanOptions::AddBatch(CLI::App* command) {
+  command->add_option("--global-batch", global_batch, "Sequences of a step, for plans")
+      ->check(CLI::Range(1.0, 1e7));
+  command->add_option("--sequence", sequence, "Tokens of a sequence, for plans")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 1e8));
+  command
+      ->add_option("--launch", launch, "Print the plan as arguments of this program, or as code of PyTorch")
+      ->check(CLI::IsMember({"torchtitan", "megatron", "pytorch"}));
+}
+
+void PlanOptions::AddSearch(CLI::App* command) {
+  command->add_option("--precision", precision, "Number format of products, for plans")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"bf16", "pure-bf16", "fp8", "fp8-row", "fp8-block", "mxfp8", "nvfp4"}));
+  command->add_option("--kernels", kernels, "Who writes the kernels between products, for plans")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"eager", "compiled", "fused"}));
+}
+
+void CheckOfPlans(const CLI::App& command, std::string_view flag) {
+  static const std::set<std::string> kOfPlans = {"graph",          "--machine",   "--json",    "--width",
+                                                 "--full-names",   "--plans",     "--plan",    "--sequence",
+                                                 "--global-batch", "--precision", "--kernels", "--launch"};
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0 && !kOfPlans.contains(option->get_name()))
+      throw CLI::ValidationError(option->get_name(),
+                                 fmt::format("is for graphs, and {} is for models", flag));
+  }
+}
+
+}  // namespace lanescope::cli

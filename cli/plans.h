@@ -1,0 +1,28 @@
+// Plans of parallelism on the command line: the search for the best, and the step of one.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace lanescope::cli {
+
+struct PlanOptions {
+  std::string model;  // a named one, or a file with its shape
+  std::string plan;   // of `simulate`; empty: look for the best
+  std::string machine, precision = "bf16", kernels = "compiled", launch;
+  double global_batch = 0, sequence = 4096, largest_micro = 16;
+  bool as_json = false;
+
+  // --global-batch and --sequence.
+  void AddBatch(CLI::App* command);
+  // --precision, --kernels, --launch.
+  void AddSearch(CLI::App* command);
+};
+
+// Throw Error.
+void SearchPlans(const PlanOptions& options);
+void SimulatePlan(const PlanOptions& options);
+// Throws CLI::ValidationError for an option that was given and is not among what plans take.
+void CheckOfPlans(const CLI::App& command, std::string_view flag);
+
+}  // namespace lanescope::cli

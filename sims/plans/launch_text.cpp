@@ -1,0 +1,103 @@
+#include "sims/plans/launch_text.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace lanescope::sims::plans {
+namespace {
+
+bool IsFp8(Precision precision) {
+  return precision != Precision::kBf16 && precision != Precision::kPureBf16 && precision != Precision::kNvfp4;
+}
+
+int ShardWays(const Plan& plan) { return plan.ShardsParameters() ? plan.shard_ways() : 1; }
+
+}  // namespace
+
+std::string TorchtitanText(const Plan& plan, const ModelShape&, double global_batch, double sequence) {
+  const int shards = std::max(1, ShardWays(plan) / plan.cp);
+  std::string text = fmt::format(
+      "--training.seq_len {:.0f} --training.local_batch_size {} --training.global_batch_size {:.0f}\n"
+      "--parallelism.data_parallel_replicate_degree {} --parallelism.data_parallel_shard_degree {}\n"
+      "--parallelism.tensor_parallel_degree {} --parallelism.pipeline_parallel_degree {}\n"
+      "--parallelism.context_parallel_degree {} --parallelism.expert_parallel_degree {}\n",
+      sequence, plan.micro, global_batch, plan.dp / std::min(plan.dp, shards), std::min(plan.dp, shards),
+      plan.tp, plan.pp, plan.cp, plan.ep);
+  if (plan.pp > 1)
+    text += fmt::format("--parallelism.pipeline_parallel_schedule {}\n",
+                        plan.vpp > 1 ? "Interleaved1F1B" : "1F1B");
+  if (plan.recompute != Recompute::kNone)
+    text += fmt::format("--activation_checkpoint.mode {}\n", RecomputeName(plan.recompute));
+  if (plan.kernels == Kernels::kCompiled) text += "--compile.enable\n";
+  if (IsFp8(plan.precision)) text += "--model.converters float8\n";
+  if (plan.shard == Sharding::kZero1 || plan.shard == Sharding::kZero2)
+    text += "# torchtitan shards parameters too: shard=fsdp2\n";
+  return text;
+}
+
+std::string MegatronText(const Plan& plan, const ModelShape& model, double global_batch, double sequence) {
+  std::string text = fmt::format(
+      "--tensor-model-parallel-size {} --pipeline-model-parallel-size {} --context-parallel-size {}\n"
+      "--micro-batch-size {} --global-batch-size {:.0f} --seq-length {:.0f}\n",
+      plan.tp, plan.pp, plan.cp, plan.micro, global_batch, sequence);
+  if (plan.ep > 1) text += fmt::format("--expert-model-parallel-size {}\n", plan.ep);
+  if (plan.vpp > 1) {
+    const double layers = std::max(1.0, model.layers / plan.pp / plan.vpp);
+    text += fmt::format("--num-layers-per-virtual-pipeline-stage {:.0f}\n", layers);
+  }
+  if (plan.sp) text += "--sequence-parallel\n";
+  if (plan.shard == Sharding::kZero1)
+    text += "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather\n";
+  if (plan.ShardsParameters()) text += "--use-torch-fsdp2\n";
+  if (plan.recompute == Recompute::kFull)
+    text += "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1\n";
+  if (plan.recompute == Recompute::kSelective) text += "--recompute-granularity selective\n";
+  if (plan.tp_overlap) text += "--tp-comm-overlap\n";
+  text += IsFp8(plan.precision) ? "--bf16 --fp8-format hybrid\n" : "--bf16\n";
+  return text;
+}
+
+std::string PyTorchText(const Plan& plan, const ModelShape&) {
+  const int shards = ShardWays(plan);
+  std::string text =
+      "from torch.distributed.device_mesh import init_device_mesh\n"
+      "from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard\n"
+      "import torch\n\n";
+  text += fmt::format(
+      "mesh = init_device_mesh('cuda', ({}, {}, {}, {}), mesh_dim_names=('pp', 'replicate', 'shard', "
+      "'tp'))\n",
+      plan.pp, plan.replicas() / shards, shards, plan.tp);
+  if (plan.pp > 1)
+    text += fmt::format("# {} stages, {} a GPU: torch.distributed.pipelining.{}\n", plan.pp * plan.vpp,
+                        plan.vpp, plan.vpp > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B");
+  if (plan.tp > 1) {
+    text +=
+        "from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module\n"
+        "for block in model.layers:\n"
+        "  parallelize_module(block, mesh['tp'], {\n"
+        "      'attention.wq': ColwiseParallel(), 'attention.wk': ColwiseParallel(),\n"
+        "      'attention.wv': ColwiseParallel(), 'attention.wo': RowwiseParallel(),\n"
+        "      'feed_forward.w1': ColwiseParallel(), 'feed_forward.w3': ColwiseParallel(),\n"
+        "      'feed_forward.w2': RowwiseParallel()})\n";
+  }
+  if (plan.recompute != Recompute::kNone) {
+    text +=
+        "from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper\n"
+        "for name, block in model.layers.named_children():\n"
+        "  model.layers.register_module(name, checkpoint_wrapper(block))\n";
+  }
+  if (plan.ShardsParameters()) {
+    const bool pure = plan.precision == Precision::kPureBf16;
+    text += fmt::format(
+        "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.{})\n"
+        "for block in model.layers:\n"
+        "  fully_shard(block, mesh=mesh['replicate', 'shard'], mp_policy=policy)\n"
+        "fully_shard(model, mesh=mesh['replicate', 'shard'], mp_policy=policy)\n",
+        pure ? "bfloat16" : "float32");
+  }
+  if (plan.cp > 1) text += "# inputs are split by torch.distributed.tensor.experimental.context_parallel\n";
+  return text;
+}
+
+}  // namespace lanescope::sims::plans

@@ -1,0 +1,53 @@
+// Work of a GPU for one micro-batch in a layer, in the embedding and in the output layer, in seconds.
+#pragma once
+
+#include "sims/plans/machine.h"
+#include "sims/plans/model_shape.h"
+#include "sims/plans/plan.h"
+
+namespace lanescope::sims::plans {
+
+struct Work {
+  double products = 0;   // matrix products
+  double attention = 0;  // of queries, keys and values
+  double passes = 0;     // of memory-bound kernels, quantization included
+  double exchanges = 0;  // tensor, context and expert parallelism's collectives that nothing hides
+  double launches = 0;   // how many kernels the host launches
+  double kernels() const { return products + attention + passes + exchanges; }
+  Work& operator+=(const Work& other);
+  friend Work operator*(double times, Work work);
+};
+
+struct Passed {
+  Work forward, backward;  // backward: with what is computed again
+};
+
+class LayerTimes {
+ public:
+  // All must outlive it.
+  LayerTimes(const ModelShape& model, const Plan& plan, const PlanMachine& machine, double sequence);
+  Passed Layer(bool mixture) const;
+  Passed Embedding() const;
+  Passed Head() const;
+  double tokens() const { return tokens_; }
+
+ private:
+  void AddMatrix(const Matrix& matrix, double tokens, Passed* passed) const;
+  void AddAttention(Passed* passed) const;
+  void AddPasses(double ffn_values, Passed* passed) const;
+  void AddExperts(Passed* passed) const;
+  void AddTensorExchanges(double times, Passed* passed) const;
+  double Quantized(double values, bool gradient) const;
+  double ContextStride() const;
+
+  const ModelShape& model_;
+  const Plan& plan_;
+  const PlanMachine& machine_;
+  const double sequence_;
+  const double tokens_;  // of a micro-batch on a GPU
+};
+
+// The format of products in layers.
+Format FormatOf(Precision precision);
+
+}  // namespace lanescope::sims::plans

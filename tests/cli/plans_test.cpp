@@ -1,0 +1,80 @@
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/cli/program.h"
+#include "tests/support/paths.h"
+
+namespace lanescope::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+std::vector<std::string> Searched(std::vector<std::string> more) {
+  std::vector<std::string> command = {"search",      "llama-3-8b",     "--plans", "--machine",
+                                      "dgx-h100:64", "--global-batch", "128"};
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+// The search's answer is what `simulate --plan` says, in time and memory.
+TEST(Plans, TheBestIsWhatItsSimulationSays) {
+  const json found = LanescopeJson(Searched({"--json"}));
+  ASSERT_GE(found["plans"].size(), 2u);
+  EXPECT_LE(found["plans"][0]["step_ns"]["value"], found["plans"][1]["step_ns"]["value"]);
+  EXPECT_LT(found["lower_bound_ns"], found["best"]["step_ns"]["value"]);
+  EXPECT_GE(found["plans_per_s"], 500.0);
+  const json simulated = LanescopeJson({"simulate", "llama-3-8b", "--plan", found["best"]["plan"],
+                                        "--machine", "dgx-h100:64", "--global-batch", "128", "--json"});
+  EXPECT_EQ(simulated["step_ns"], found["best"]["step_ns"]);
+  EXPECT_EQ(simulated["memory"], found["best"]["memory"]);
+  EXPECT_TRUE(simulated["fits"]);
+}
+
+TEST(Plans, AFileWithAShapeIsAModel) {
+  const Folder folder;
+  const std::string path = folder.Write("mine.json", R"({"layers": 12, "hidden": 768, "heads": 12, "ffn": 3072, "vocabulary": 50304})");
+  EXPECT_THAT(Lanescope({"simulate", path, "--plan", "dp=8,micro=4", "--machine", "dgx-a100:8",
+                         "--global-batch", "64"})
+                  .output,
+              HasSubstr("tokens a second and GPU"));
+}
+
+TEST(Plans, LaunchTextIsForTheBest) {
+  const Outcome torchtitan = Lanescope(Searched({"--launch", "torchtitan"}));
+  EXPECT_THAT(torchtitan.output, HasSubstr("--training.global_batch_size 128"));
+  EXPECT_THAT(Lanescope(Searched({"--launch", "megatron"})).output,
+              HasSubstr("--tensor-model-parallel-size"));
+  EXPECT_THAT(Lanescope(Searched({"--launch", "pytorch"})).output, HasSubstr("init_device_mesh"));
+}
+
+TEST(Plans, BadInputIsOneLineWithTheNearest) {
+  const std::pair<std::vector<std::string>, const char*> kCommands[] = {
+      {{"simulate", "llama-3-8b", "--plan", "dp=2,tp=3", "--machine", "dgx-h100:6", "--global-batch", "8"},
+       "tp=3 does not divide 32 heads; the nearest that does is tp=2"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8,micro=3", "--machine", "dgx-h100:8", "--global-batch",
+        "32"},
+       "the nearest that is one is 24"},
+      {{"simulate", "llama-4", "--plan", "dp=8", "--machine", "dgx-h100:8", "--global-batch", "32"},
+       "did you mean"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "dgx-h100:9x", "--global-batch", "32"},
+       "a number of GPUs"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--global-batch", "32"}, "--machine dgx-h100:64"},
+      {{"search", "llama-3-8b", "--plans", "--machine", "dgx-h100:8"}, "--global-batch"},
+      {{"search", "llama-3-8b", "--plans", "--machine", "dgx-h100:8", "--rounds", "3"}, "--rounds"},
+      {{"search", "llama-3.1-405b", "--plans", "--machine", "dgx-h100:8", "--global-batch", "8"},
+       "takes the least"}};
+  for (const auto& [command, part] : kCommands) {
+    const Outcome outcome = Lanescope(command);
+    EXPECT_NE(outcome.status, 0);
+    EXPECT_EQ(outcome.output, "");
+    EXPECT_THAT(outcome.errors, HasSubstr(part));
+    EXPECT_THAT(outcome.errors, testing::StartsWith("error: "));
+    EXPECT_EQ(std::count(outcome.errors.begin(), outcome.errors.end(), '\n'), 1) << outcome.errors;
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::cli
