@@ -39,6 +39,8 @@ struct Cluster {
   double host_bandwidth = 25e9;  // of each GPU to the host
   int64_t host_latency_ns = 10'000;
   std::vector<MeasuredCollective> collectives;
+  // A name of KnownGpus, "H100-SXM": collectives go by what was measured on such GPUs; empty: by formulas.
+  std::string fabric;
 
   int num_gpus() const { return nodes * gpus_per_node; }
   int NodeOf(int gpu) const { return gpu / gpus_per_node; }

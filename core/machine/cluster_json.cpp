@@ -1,5 +1,6 @@
 // The compact form of many nodes in machine files.
 #include "core/machine/collective.h"
+#include "core/machine/gpu_facts.h"
 #include "core/machine/machine_field.h"
 
 namespace lanescope::machine_file {
@@ -36,7 +37,8 @@ MeasuredCollective ReadCollective(const Field& field, const Cluster& cluster) {
   MeasuredCollective measured;
   measured.kind = field["kind"].String();
   if (!ParseCollectiveKind(measured.kind))
-    field["kind"].Fail("'{}' is none of all-reduce, all-gather, reduce-scatter, broadcast", measured.kind);
+    field["kind"].Fail("'{}' is none of all-reduce, all-gather, reduce-scatter, broadcast, all-to-all",
+                       measured.kind);
   measured.gpus = static_cast<int>(field["gpus"].Integer(2, cluster.gpus_per_node));
   measured.table = ReadTable(field["table"]);
   if (measured.table.empty()) field["table"].Fail("must have a row");
@@ -57,7 +59,8 @@ void AddGpus(const Field& field, Machine* machine) {
 }  // namespace
 
 void ReadCluster(const Field& field, Machine* machine) {
-  field.RequireObject({"nodes", "gpus_per_node", "gpu", "switch", "nics", "network", "host", "collectives"});
+  field.RequireObject(
+      {"nodes", "gpus_per_node", "gpu", "switch", "nics", "network", "host", "collectives", "fabric"});
   for (const DeviceSpec& device : machine->devices) {
     if (device.is_gpu())
       field.Fail("'{}' is listed beside it; the cluster names its GPUs itself", device.name);
@@ -98,6 +101,11 @@ void ReadCluster(const Field& field, Machine* machine) {
     for (const Field& element : field["collectives"].Elements(kMaxCollectives))
       cluster.collectives.push_back(ReadCollective(element, cluster));
   }
+  if (field.Has("fabric")) {
+    cluster.fabric = field["fabric"].String();
+    if (FindGpu(cluster.fabric) == nullptr)
+      field["fabric"].Fail("'{}' is none of {}", cluster.fabric, GpuNames());
+  }
   AddGpus(field["gpu"], machine);
 }
 
@@ -120,6 +128,7 @@ Json ClusterToJson(const Machine& machine) {
         {"oversubscription", c.oversubscription}}},
       {"host",
        {{"bandwidth", ExactBandwidth(c.host_bandwidth)}, {"latency", ExactDuration(c.host_latency_ns)}}}};
+  if (!c.fabric.empty()) json["fabric"] = c.fabric;
   for (const MeasuredCollective& measured : c.collectives) {
     Json rows = Json::array();
     for (const auto& [bytes, ns] : measured.table) rows.push_back({ExactBytes(bytes), ExactDuration(ns)});

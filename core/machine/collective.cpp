@@ -14,8 +14,8 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKindNames{"all-reduce", "all-gather", "reduce-scatter",
-                                                     "broadcast"};
+constexpr std::array<std::string_view, 5> kKindNames{"all-reduce", "all-gather", "reduce-scatter",
+                                                     "broadcast", "all-to-all"};
 constexpr std::array<std::string_view, 4> kAlgorithmNames{"nccl", "ring", "tree", "hierarchical"};
 
 template <typename T, size_t n>
@@ -73,6 +73,7 @@ double StepsOf(CollectiveKind kind, double ranks) {
       return 2 * (ranks - 1);
     case CollectiveKind::kAllGather:
     case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kAllToAll:
       return ranks - 1;
     case CollectiveKind::kBroadcast:
       return ranks;
@@ -141,7 +142,7 @@ std::optional<CollectiveAlgorithm> ParseCollectiveAlgorithm(std::string_view nam
   return ParseName<CollectiveAlgorithm>(kAlgorithmNames, name);
 }
 
-int64_t CollectiveNs(const Cluster& cluster, const Collective& collective) {
+CollectiveEstimate EstimateCollective(const Cluster& cluster, const Collective& collective) {
   const Layout layout = LayoutOf(cluster, collective.ranks);
   const bool reduces = collective.kind == CollectiveKind::kAllReduce;
   if (!reduces && (collective.algorithm == CollectiveAlgorithm::kTree ||
@@ -149,13 +150,13 @@ int64_t CollectiveNs(const Cluster& cluster, const Collective& collective) {
     Throw(Code::kInvalidArgument, "{}: only an all-reduce takes the algorithm {}",
           CollectiveKindName(collective.kind), CollectiveAlgorithmName(collective.algorithm));
   }
-  if (layout.ranks <= 1) return 0;
+  if (layout.ranks <= 1) return {};
   const auto bytes = static_cast<double>(collective.bytes);
   if (layout.nodes == 1) {
     for (const MeasuredCollective& measured : cluster.collectives) {
       if (measured.gpus != collective.ranks.count || measured.kind != CollectiveKindName(collective.kind))
         continue;
-      return std::llround(InterpolateNs(measured.table, 1e9 / layout.in_node, collective.bytes));
+      return {InterpolateNs(measured.table, 1e9 / layout.in_node, collective.bytes)};
     }
   }
   double seconds = 0;
@@ -173,7 +174,11 @@ int64_t CollectiveNs(const Cluster& cluster, const Collective& collective) {
       seconds = HierarchicalSeconds(layout, bytes);
       break;
   }
-  return std::llround(std::min(seconds, 1e9) * 1e9);
+  return {std::min(seconds, 1e9) * 1e9};
+}
+
+int64_t CollectiveNs(const Cluster& cluster, const Collective& collective) {
+  return std::llround(EstimateCollective(cluster, collective).ns);
 }
 
 }  // namespace lanescope

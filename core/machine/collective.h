@@ -5,11 +5,12 @@
 #include <optional>
 #include <string_view>
 
+#include "core/base/dtype.h"
 #include "core/machine/cluster.h"
 
 namespace lanescope {
 
-enum class CollectiveKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast };
+enum class CollectiveKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kBroadcast, kAllToAll };
 std::string_view CollectiveKindName(CollectiveKind kind);  // "all-reduce", "all-gather", ...
 std::optional<CollectiveKind> ParseCollectiveKind(std::string_view name);
 
@@ -30,8 +31,11 @@ struct RankGroup {
 struct Collective {
   CollectiveKind kind = CollectiveKind::kAllReduce;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::kNccl;
-  int64_t bytes = 0;  // of the whole result: of each rank's tensor, or of all that is gathered or scattered
+  // The size of the whole result: of each rank's tensor, or of all that is gathered or scattered. An
+  // all-to-all has what one rank sends, its own part included.
+  int64_t bytes = 0;
   RankGroup ranks;
+  DataType dtype = DataType::kBfloat16;  // of the elements
 };
 
 // Alone but for like groups beside it: where a group has a part of a node's GPUs, the others are taken to do
@@ -39,5 +43,15 @@ struct Collective {
 // cluster decides where it has one for as many GPUs of one node. Throws InvalidArgument for GPUs that the
 // cluster does not have, and for trees and hierarchies of what is no all-reduce.
 int64_t CollectiveNs(const Cluster& cluster, const Collective& collective);
+
+struct CollectiveEstimate {
+  double ns = 0;
+  // One standard deviation of log(measured / predicted) over the measurements that the law was fitted to; 0
+  // where the time follows from NCCL's formulas alone, of which nothing is known.
+  double spread = 0;
+};
+// CollectiveNs with what is known of its error, and without rounding. A cluster that names its fabric goes by
+// a law fitted to what was measured on such GPUs, any other by the formulas that NCCL chooses by.
+CollectiveEstimate EstimateCollective(const Cluster& cluster, const Collective& collective);
 
 }  // namespace lanescope

@@ -47,8 +47,8 @@ std::optional<int64_t> ClusterNs(const Machine& machine, const Node& node) {
   const auto algorithm = ParseCollectiveAlgorithm(given->algorithm.empty() ? "nccl" : given->algorithm);
   if (!kind || !algorithm) {
     Throw(Code::kInvalidArgument,
-          "node '{}': no collective is a '{}' by '{}'; kinds are all-reduce, all-gather, reduce-scatter and "
-          "broadcast, algorithms nccl, ring, tree and hierarchical",
+          "node '{}': no collective is a '{}' by '{}'; kinds are all-reduce, all-gather, reduce-scatter, "
+          "broadcast and all-to-all, algorithms nccl, ring, tree and hierarchical",
           node.name, given->kind, given->algorithm);
   }
   const auto& [first, count, stride] = given->gpus;

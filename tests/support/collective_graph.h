@@ -30,6 +30,7 @@ class CollectiveWriter {
       case CollectiveKind::kReduceScatter:
         return WriteReduceScatter(tensors);
       case CollectiveKind::kBroadcast:
+      case CollectiveKind::kAllToAll:  // by NCCL alone
         break;
     }
     return WriteBroadcast(shape, tensors[0]);
