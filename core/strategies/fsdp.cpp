@@ -23,7 +23,7 @@ namespace lanescope {
 namespace {
 
 // Where a node stands before replicas are written.
-enum class Part : uint8_t { kOnce, kForward, kBackward };
+enum class PassOf : uint8_t { kOnce, kForward, kBackward };
 
 // A node that is computed of variables alone, and read by replicas (a cast, a transposition), is of every
 // replica: each has its own gathered variable to compute it of.
@@ -55,12 +55,12 @@ void ReplicateComputedOfVariables(const Graph& graph, const Fanout& fanout,
 }
 
 // The loss comes from what is forward; without a loss all is.
-IdVector<NodeId, Part> PartsOf(const Graph& graph, const RunSpec& spec,
-                               const IdVector<NodeId, ReplicaRole>& roles) {
-  IdVector<NodeId, Part> parts(graph.num_nodes(), Part::kOnce);
+IdVector<NodeId, PassOf> PartsOf(const Graph& graph, const RunSpec& spec,
+                                 const IdVector<NodeId, ReplicaRole>& roles) {
+  IdVector<NodeId, PassOf> parts(graph.num_nodes(), PassOf::kOnce);
   const bool has_loss = !spec.loss.empty();
   for (const NodeId id : graph.node_ids()) {
-    if (roles[id] == ReplicaRole::kReplicated) parts[id] = has_loss ? Part::kBackward : Part::kForward;
+    if (roles[id] == ReplicaRole::kReplicated) parts[id] = has_loss ? PassOf::kBackward : PassOf::kForward;
   }
   if (!has_loss) return parts;
   std::vector<NodeId> open{graph.FindEndpoint(spec.loss).node};
@@ -69,7 +69,7 @@ IdVector<NodeId, Part> PartsOf(const Graph& graph, const RunSpec& spec,
     const NodeId id = open.back();
     open.pop_back();
     if (std::exchange(seen[id], 1) != 0) continue;
-    if (parts[id] == Part::kBackward) parts[id] = Part::kForward;
+    if (parts[id] == PassOf::kBackward) parts[id] = PassOf::kForward;
     for (const Endpoint& input : graph.node(id).inputs) open.push_back(input.node);
   }
   return parts;
@@ -92,13 +92,13 @@ StepGraph ShardOverBatch(const RewriteInput& input) {
                            return replica < 0 ? std::string() : devices[static_cast<size_t>(replica)];
                          }};
   const ReplicatedGraph replicated = Replicate(input, plan, roles);
-  const IdVector<NodeId, Part> parts = PartsOf(input.graph, input.spec, roles);
+  const IdVector<NodeId, PassOf> parts = PartsOf(input.graph, input.spec, roles);
   IdVector<NodeId, ShardedNode> nodes;
   for (const NodeId id : input.graph.node_ids()) {
     const bool of_replicas = roles[id] == ReplicaRole::kReplicated;
     for (int r = 0; r < (of_replicas ? plan.replicas : 1); ++r) {
       nodes.Add({.replica = of_replicas ? r : -1,
-                 .pass = parts[id] == Part::kBackward ? 1 : 0,
+                 .pass = parts[id] == PassOf::kBackward ? 1 : 0,
                  .updates = roles[id] == ReplicaRole::kUpdating});
     }
   }
