@@ -35,7 +35,8 @@ TEST(Plans, TheBestIsWhatItsSimulationSays) {
 
 TEST(Plans, AFileWithAShapeIsAModel) {
   const Folder folder;
-  const std::string path = folder.Write("mine.json", R"({"layers": 12, "hidden": 768, "heads": 12, "ffn": 3072, "vocabulary": 50304})");
+  const std::string path = folder.Write(
+      "mine.json", R"({"layers": 12, "hidden": 768, "heads": 12, "ffn": 3072, "vocabulary": 50304})");
   EXPECT_THAT(Lanescope({"simulate", path, "--plan", "dp=8,micro=4", "--machine", "dgx-a100:8",
                          "--global-batch", "64"})
                   .output,
