@@ -104,14 +104,15 @@ void SearchPlans(const PlanOptions& options) {
         plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9));
   Print("{}, {:.1f}e9 parameters, on {}: {} plans looked at, {} fit\n\n", model.name,
         plans::Parameters(model) * 1e-9, machine.name, found.tried, found.fitting.size());
+  const double residual = plans::StepResidual(model);
   TextTable table;
   table.Name("Plan").Number("Step").Number("Low").Number("High").Number("Memory").Text("Most of it");
   for (size_t i = 0; i < std::min(plans::kShownPlans, found.fitting.size()); ++i) {
     const plans::FoundPlan& one = found.fitting[i];
     const double step = one.step.seconds();
     const auto [part, time] = one.step.largest();
-    table.Row({plans::PlanText(one.plan), SecondsText(step), SecondsText(step * (1 - plans::kStepResidual)),
-               SecondsText(step * (1 + plans::kStepResidual)), BytesText(one.fullest.memory.bytes()),
+    table.Row({plans::PlanText(one.plan), SecondsText(step), SecondsText(step * (1 - residual)),
+               SecondsText(step * (1 + residual)), BytesText(one.fullest.memory.bytes()),
                fmt::format("{} {}", part, PercentText(time / step, 0))});
   }
   const double bound =
@@ -134,11 +135,11 @@ void SimulatePlan(const PlanOptions& options) {
     return PrintJson(plans::PlanReport(model, plan, machine, options.global_batch, options.sequence));
   const plans::PlanStep step =
       plans::EstimateStep(model, plan, machine, options.global_batch, options.sequence);
-  const double seconds = step.seconds();
+  const double seconds = step.seconds(), residual = plans::StepResidual(model);
   Print("{}, {:.1f}e9 parameters, on {}\n{}\n\n", model.name, plans::Parameters(model) * 1e-9, machine.name,
         plans::PlanText(plan));
   Print("Step, simulated: {}, of ten nine within {} to {}\n", SecondsText(seconds),
-        SecondsText(seconds * (1 - plans::kStepResidual)), SecondsText(seconds * (1 + plans::kStepResidual)));
+        SecondsText(seconds * (1 - residual)), SecondsText(seconds * (1 + residual)));
   Print("{:.0f} tokens a second and GPU\n\n",
         options.global_batch * options.sequence / seconds / machine.gpus);
   PrintParts(step);

@@ -295,7 +295,7 @@ void AddSimulate(CLI::App* app) {
   AddFullNames(command);
   AddExample(command, "lanescope simulate samples/graphs/deepconn_dual.pbtxt --set link.latency=9us");
   command->callback([options, command] {
-    if (!options->plan.plan.empty()) {
+    if (command->count("--plan") > 0) {
       CheckOfPlans(*command, "--plan");
       options->plan.model = options->graph;
       options->plan.machine = options->machine.file;

@@ -16,7 +16,8 @@ namespace {
 constexpr double kGiB = 1024.0 * 1024 * 1024;
 // Constants that are not fitted to kernels: under continuous products these GPUs clock lower than in a
 // benchmark of milliseconds. The figure is from training steps (docs/results/plans.md), one a GPU.
-constexpr double kAmpereSustained = 0.96, kHopperSustained = 0.83, kB300Sustained = 0.83;
+constexpr double kAmpereSustained = 0.93, kHopperSustained = 0.83, kB200Sustained = 0.9,
+                 kGb200Sustained = 0.86, kB300Sustained = 0.83;
 
 constexpr ProductLaw kHopperBf16{989.4e12, .780, .774, .798, 116.5, 3.07e-6, .13, .037};
 constexpr ProductLaw kHopperFp8{1978.9e12, .724, .709, .230, 236.1, 3.36e-6, .83, .059};
@@ -76,7 +77,7 @@ constexpr PlanGpu kGpus[] = {
      8,
      {148,
       8e12,
-      1,
+      kB200Sustained,
       .85,
       {{{2250e12, .680, .671, .686, 39.2, 2.71e-6, .55, .044},
         {4500e12, .628, .606, .186, 291.5, 3.88e-6, .63, .073},
@@ -90,7 +91,7 @@ constexpr PlanGpu kGpus[] = {
      72,
      {152,
       8e12,
-      1,
+      kGb200Sustained,
       .85,
       {{{2500e12, .623, .659, .659, 17.8, 2.70e-6, .41, .058},
         {5000e12, .643, .311, .356, 326.6, 4.38e-6, .77, .075},

@@ -16,18 +16,26 @@ struct KernelPasses {
   PassBytes forward, backward;
   double logits = 0;    // forward and backward
   double launches = 0;  // of a layer, forward; backward has twice as many
-  double launch_s = 0;  // the host takes
 };
 KernelPasses PassesOf(Kernels kernels) {
   switch (kernels) {
     case Kernels::kEager:
-      return {{20, 16, 10, 4}, {32, 16, 16, 6}, 44, 20, 9e-6};
+      return {{20, 16, 10, 4}, {32, 16, 16, 6}, 44, 20};
     case Kernels::kCompiled:
-      return {{16, 4, 6, 4}, {20, 4, 10, 6}, 16, 12, 6e-6};
+      return {{16, 4, 6, 4}, {20, 4, 10, 6}, 16, 12};
     case Kernels::kFused:
-      return {{20, 4, 6, 4}, {26, 4, 10, 6}, 24, 16, 8e-6};
+      return {{20, 4, 6, 4}, {26, 4, 10, 6}, 24, 16};
   }
   return {};
+}
+
+// Kernels that make a product's operand narrow: its scale, and the values in both orders.
+constexpr double kQuantizers = 2;
+// Between two kernels nothing runs, however they are launched.
+constexpr double kGapSeconds = 2.5e-6;
+void AddLaunches(double launches, Work* work) {
+  work->launches += launches;
+  work->passes += launches * kGapSeconds;
 }
 
 // Attention's gradients take five products where the forward pass takes two.
@@ -127,6 +135,10 @@ void LayerTimes::AddMatrix(const Matrix& matrix, double tokens, Passed* passed) 
   passed->backward.products += ProductSeconds(laws, format, tokens, in, out);
   passed->forward.passes += Quantized(tokens * in, false);
   passed->backward.passes += Quantized(tokens * out, true);
+  if (format != Format::kBf16) {
+    AddLaunches(kQuantizers, &passed->forward);
+    AddLaunches(kQuantizers, &passed->backward);
+  }
   if (!frozen) {
     passed->backward.products += ProductSeconds(laws, format, out, in, tokens);
     // Gradients are added up over micro-batches by the product itself.
@@ -212,10 +224,8 @@ void LayerTimes::AddPasses(double ffn_values, Passed* passed) const {
   };
   passed->forward.passes += seconds(counts.forward);
   passed->backward.passes += seconds(counts.backward);
-  passed->forward.passes += counts.launches * 1.5e-6;
-  passed->backward.passes += 2 * counts.launches * 1.5e-6;
-  passed->forward.launches += counts.launches;
-  passed->backward.launches += 2 * counts.launches;
+  AddLaunches(counts.launches, &passed->forward);
+  AddLaunches(2 * counts.launches, &passed->backward);
 }
 
 void LayerTimes::AddTensorExchanges(double times, Passed* passed) const {

@@ -35,16 +35,17 @@ json MemoryJson(const PlanMemory& memory) {
           {"largest", memory.largest().first}};
 }
 
-json FoundJson(const FoundPlan& found, const PlanMachine& machine, double global_batch, double sequence) {
-  const double seconds = found.step.seconds();
+json FoundJson(const ModelShape& model, const FoundPlan& found, const PlanMachine& machine,
+               double global_batch, double sequence) {
+  const double seconds = found.step.seconds(), residual = StepResidual(model);
   const double missing = MissingBytes(found.fullest, machine);
   json memory = MemoryJson(found.fullest.memory);
   memory["stage"] = found.fullest.stage;
   return {{"plan", PlanText(found.plan)},
           {"step_ns",
            {{"value", Ns(seconds)},
-            {"low", Ns(seconds * (1 - kStepResidual))},
-            {"high", Ns(seconds * (1 + kStepResidual))}}},
+            {"low", Ns(seconds * (1 - residual))},
+            {"high", Ns(seconds * (1 + residual))}}},
           {"parts_ns", StepJson(found.step)},
           {"bound_by", found.step.largest().first},
           {"tokens_per_s_gpu", global_batch * sequence / seconds / machine.gpus},
@@ -59,7 +60,7 @@ std::string PlanReport(const ModelShape& model, const Plan& plan, const PlanMach
                        double global_batch, double sequence) {
   const FoundPlan one{plan, EstimateStep(model, plan, machine, global_batch, sequence),
                       FullestStageOf(model, plan, global_batch, sequence)};
-  json result = FoundJson(one, machine, global_batch, sequence);
+  json result = FoundJson(model, one, machine, global_batch, sequence);
   result["model"] = model.name;
   result["machine"] = machine.name;
   result["parameters"] = Parameters(model);
@@ -75,7 +76,7 @@ std::string SearchReport(const ModelShape& model, const PlanMachine& machine, co
                          const FoundPlans& found, double seconds) {
   json plans = json::array();
   for (size_t i = 0; i < std::min(kShownPlans, found.fitting.size()); ++i)
-    plans.push_back(FoundJson(found.fitting[i], machine, search.global_batch, search.sequence));
+    plans.push_back(FoundJson(model, found.fitting[i], machine, search.global_batch, search.sequence));
   const Plan& best = found.fitting.front().plan;
   json result = {{"best", plans.front()},
                  {"plans", plans},

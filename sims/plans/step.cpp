@@ -186,6 +186,8 @@ PlanStep EstimateStep(const ModelShape& model, const Plan& plan, const PlanMachi
   return StepParts(model, plan, machine, global_batch, sequence).Estimate();
 }
 
+double StepResidual(const ModelShape& model) { return model.IsMixture() ? 0.4 : 0.11; }
+
 double LowerBoundSeconds(const ModelShape& model, Precision precision, const PlanMachine& machine,
                          double global_batch, double sequence) {
   return FlopsPerToken(model, sequence) * global_batch * sequence /
