@@ -94,8 +94,9 @@ def test_norms_are_wide_in_mixed_precision(dtype, tmp_path):
 
 @pytest.mark.parametrize("compiled", ["inside", "whole", "in place"])
 def test_compiled_modules_are_as_written(compiled, tmp_path):
-    model = layers(torch.compile(nn.Linear(16, 16)) if compiled == "inside" else nn.Linear(16, 16))
-    plain = copy.deepcopy(layers(nn.Linear(16, 16)))
+    middle = nn.Linear(16, 16)
+    plain = copy.deepcopy(layers(middle))
+    model = layers(torch.compile(middle) if compiled == "inside" else middle)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     if compiled == "whole":
         model = torch.compile(model)
@@ -156,3 +157,46 @@ def test_what_a_loop_has_beside_the_graph_is_said():
     with pytest.warns(UserWarning, match="left out"):
         notes = export(model, X, optimizer, cross_entropy, labels=(Y,)).notes
     assert ["'0.weight'" in notes[0], "already" in notes[1], "stays 0.1" in notes[2]] == [True] * 3
+
+
+@pytest.mark.parametrize(("name", "options"), [("RMSprop", {}), ("RMSprop", {"momentum": 0.9, "centered": True}),
+                                               ("Adagrad", {}), ("Adadelta", {}), ("Muon", {})])
+def test_other_optimizers_are_traced(name, options, tmp_path):
+    if not hasattr(torch.optim, name):
+        pytest.skip(f"this PyTorch has no {name}")
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.Linear(8, 16, bias=False), nn.GELU(), nn.Linear(16, 5, bias=False))
+    optimizer = getattr(torch.optim, name)(model.parameters(), **options)
+    tolerance = 1e-3 if name == "Muon" else 1e-5  # which computes in bfloat16
+    assert trains_alike(model, optimizer, tmp_path, rel=tolerance).notes == []
+
+
+def test_an_optimizer_that_counts_steps_says_so():
+    model = nn.Linear(8, 5)
+    with pytest.warns(UserWarning, match="number of the step stays that of step 1"):
+        export(model, X, torch.optim.Adamax(model.parameters()), cross_entropy, labels=(Y,))
+
+
+def test_an_optimizer_without_a_graph_is_refused():
+    model = nn.Linear(8, 5)
+    if not hasattr(torch.optim, "Adafactor"):
+        pytest.skip("this PyTorch has no Adafactor")
+    with pytest.raises(NotImplementedError, match="optimizer Adafactor has no graph here; take SGD"):
+        export(model, X, torch.optim.Adafactor(model.parameters()), cross_entropy, labels=(Y,))
+
+
+def test_exported_programs_and_their_files_are_models(tmp_path):
+    model = layers().eval()
+    program = torch.export.export(model, (X,))
+    torch.export.save(program, tmp_path / "program.pt2")
+    for source in (program, str(tmp_path / "program.pt2")):
+        assert [node for node in export(source, X).cost_only] == []
+
+
+def test_what_depends_on_values_is_told_its_line():
+    class Branch(nn.Module):
+        def forward(self, x):
+            return x * 2 if x.sum() > 0 else x
+
+    with pytest.raises(ValueError, match=r"cannot be traced: what it does at torch_fidelity_test.py:\d+ depends on the values"):
+        export(Branch(), X)

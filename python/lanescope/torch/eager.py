@@ -1,21 +1,47 @@
 """A model as if nobody had compiled or wrapped it, with the names of its plain form, and what a graph leaves out of it."""
 
 import contextlib
+import copy
+import inspect
+import os
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 _COMPILED = "_orig_mod."
 
 
 def unwrapped(model):
-    """What a compiler or DistributedDataParallel wraps."""
+    """The module: of an ExportedProgram or its file (.pt2), and of what a compiler or DistributedDataParallel wraps. Tensors
+    that stand for several, as those of quantized weights, come apart."""
+    if isinstance(model, (str, os.PathLike)):
+        model = torch.export.load(model)
+    if isinstance(model, torch.export.ExportedProgram):
+        return model.module(check_guards=False) if _can_leave_guards() else model.module()
     while True:
         if isinstance(model, torch.nn.parallel.DistributedDataParallel):
             model = model.module
         elif _is_compiled(model):
             model = model._orig_mod
         else:
-            return model
+            return _plain_tensors(model)
+
+
+def _can_leave_guards():
+    return "check_guards" in inspect.signature(torch.export.ExportedProgram.module).parameters
+
+
+def _plain_tensors(model):
+    kinds = {type(each) for each in (*model.parameters(), *model.buffers()) if is_traceable_wrapper_subclass(each)}
+    if any(kind.__name__ == "DTensor" for kind in kinds):
+        raise ValueError("the model's parameters are shared out over a device mesh (DTensor); export it before fully_shard or "
+                         "parallelize_module")
+    if not kinds or kinds == {FakeTensor}:
+        return model
+    from torch._functorch._aot_autograd.subclass_parametrization import unwrap_tensor_subclass_parameters
+
+    return unwrap_tensor_subclass_parameters(copy.deepcopy(model))
 
 
 def _is_compiled(module):
@@ -53,11 +79,10 @@ def _replaced(module, name, value):
             module.__dict__[name] = before
 
 
-def left_out(model, optimizer, trains):
-    """Sentences on what a step of training has and the graph has not."""
+def left_out(model, plain, optimizer, trains):
+    """Sentences on what a step of training has and the graph has not. `plain`: the model unwrapped."""
     notes = []
-    plain = unwrapped(model)
-    if plain is not model and isinstance(model, torch.nn.parallel.DistributedDataParallel):
+    if isinstance(model, torch.nn.parallel.DistributedDataParallel):
         notes.append("the graph is of one process: 'data-parallel' adds the all-reduce of DistributedDataParallel")
     if not trains:
         return notes

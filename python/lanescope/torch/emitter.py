@@ -1,5 +1,6 @@
 """Grows a graph of TensorFlow's ops: names in scopes, tensors whose axes may lie in another order."""
 
+import collections
 import contextlib
 import copy
 import math
@@ -52,6 +53,8 @@ class Emitter:
         self.scope = ""
         self.after = None  # a node that others wait for
         self._waiting = set()
+        self.unknown_updates = collections.Counter()  # ops of optimizers that cost, but do not run
+        self.remarks = []  # in what the graph differs from the model
         self.draws = False  # whether something is drawn at random
         self.call = None  # the Call that nodes are added for
         self._near = ""  # the variable beside which nodes are placed

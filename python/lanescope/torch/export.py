@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 import torch
+from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 from lanescope.torch.batch import BatchOpener, FixedBatchError, two_sizes
 from lanescope.torch.capture import capture, line_of
@@ -26,6 +27,7 @@ from lanescope.torch.variables import has_content, variable_of
 from lanescope.torch.vocabulary import limit_of
 
 VALUES_LIMIT = 1 << 30  # bytes of parameters that a graph file takes along
+_BY_VALUES = (DataDependentOutputException, DynamicOutputShapeException)
 _SMALL_FLOATS = ("float16", "bfloat16")
 _FED = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "int16": "int32"}  # what no feed may be
 
@@ -76,7 +78,7 @@ class Exported:
         return json.dumps({"modules": self.modules, "parameters": self.parameters, "tied": self.tied, "order": list(order)})
 
 
-def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch.Tensor],
+def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_inputs: torch.Tensor | Iterable[torch.Tensor],
            optimizer: torch.optim.Optimizer | None = None, loss: Callable[..., torch.Tensor] | None = None, *,
            example_kwargs: Mapping[str, Any] | None = None, labels: Iterable[torch.Tensor] = (),
            keep_values: bool | None = None, batch_axis: int | Iterable[int | None] | None | str = "auto",
@@ -84,10 +86,11 @@ def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch
            fetch_outputs: bool = False) -> Exported:
     """Makes a graph of the inference of `model`, or of a step of its training.
 
-    model           an nn.Module. Under FakeTensorMode or on the device "meta" no memory is needed.
-    example_inputs  a tensor or a tuple of them: what the model is called with; their shapes are the graph's.
-    optimizer       a torch.optim.SGD, Adam or AdamW of the model's parameters; with it, or with `loss`, the graph holds
-                    gradients, and with it the updates.
+    model           an nn.Module, an ExportedProgram, or the path of one (.pt2). Under FakeTensorMode or on the device "meta"
+                    no memory is needed.
+    example_inputs  a tensor or a tuple of them: what the model is called with. What is no tensor stays as it is.
+    optimizer       of the model's parameters: SGD, Adam or AdamW; RMSprop, Adagrad, Adadelta and Muon are traced. With
+                    it, or with `loss`, the graph holds gradients, and with it the updates.
     loss            called with what the model returns and `labels`; returns a scalar. Without it the model's `.loss`,
                     or what it returns first, is the loss.
     labels          further example tensors, for `loss`.
@@ -107,7 +110,8 @@ def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch
     fetch_outputs   whether a step of training fetches what the model returns, too, not the loss alone.
 
     What a training loop has and the graph has not is in `notes` of what is returned, and warned of.
-    Raises ValueError where batch_axis is given and something depends on one size: names its module and line.
+    Raises ValueError where batch_axis is given and something depends on one size, or where the model depends on values of
+    tensors: names the line. Raises NotImplementedError for another optimizer.
 
     Module paths are name scopes, the gradients' below "gradients". ATen ops without a counterpart among TensorFlow's
     become ops that are known by cost and shapes alone: such a graph is placed, simulated and searched, not run.
@@ -121,7 +125,7 @@ def export(model: torch.nn.Module, example_inputs: torch.Tensor | Iterable[torch
             fused = not all(map(has_content, [*plain.parameters(), *plain.buffers(), *inputs.tensors]))
         made = _Export(plain, keep_values, inputs, loss, trains, before_update, fused, fetch_outputs)
         exported = made.run(optimizer, must_open=batch_axis not in ("auto", None))
-    exported.notes[:0] = left_out(model, optimizer, trains)
+    exported.notes[:0] = left_out(model, plain, optimizer, trains)
     for note in exported.notes:
         warnings.warn(note, stacklevel=2)
     return exported
@@ -173,6 +177,7 @@ class _Export:
                 self._run["targets"].append(variable.assign(value, f"{variable.handle}/Update"))
         inits = [variable.init for variable in self._variables.values()]
         inits += self._train(optimizer, [(name, value) for name, value in zip(wanted, rest) if value is not None])
+        self._notes += self._e.remarks
         if inits:
             self._run["init"] = [self._e.node("NoOp", "init", ["^" + name for name in inits])]
         roots = [*self._run["init"], *self._run["fetches"], *self._run["targets"]]
@@ -183,7 +188,8 @@ class _Export:
         self._feed(needed)
         for call in calls:
             call.nodes = [name for name in call.nodes if name in needed]
-        return Exported(self._e.serialize(needed), self._run, self._feeds, step.unknown, calls, modules,
+        return Exported(self._e.serialize(needed), self._run, self._feeds,
+                        step.unknown + self._e.unknown_updates, calls, modules,
                         self._updates, sizes, self._tied, self._notes)
 
     def _translate(self, must_open):
@@ -223,9 +229,13 @@ class _Export:
             return capture(self._model, self._state, self._inputs, batch, self._loss, self._trains, self._before_update,
                            self._fused)
         except Exception as problem:
+            line = line_of("".join(traceback.format_tb(problem.__traceback__)))
+            if isinstance(problem, _BY_VALUES):
+                raise ValueError(f"the model cannot be traced: what it does at {line} depends on the values of tensors; a graph "
+                                 "needs torch.where in place of a branch, and a mask in place of elements picked by one"
+                                 ) from problem
             if batch in (None, self._inputs.batch):
                 raise
-            line = line_of("".join(traceback.format_tb(problem.__traceback__)))
             reason = (str(problem).splitlines() or [type(problem).__name__])[0]
             raise FixedBatchError(f"the graph is of a batch of {self._inputs.batch} alone: {line}: with one of {batch}: "
                                   f"{reason}") from problem

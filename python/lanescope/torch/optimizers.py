@@ -6,6 +6,7 @@ import torch
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.graph_def import Dtype
+from lanescope.torch.traced_updates import counts_steps, traced_update
 from lanescope.torch.variables import Variable, has_content, slot_of
 from lanescope.torch.wide_updates import WIDE, fused_update, wide_adam, wide_sgd
 
@@ -16,9 +17,6 @@ def emit_updates(e, optimizer, gradients, keep_values, fused):
     does is one op, known by its cost."""
     known = {torch.optim.SGD: _sgd, torch.optim.Adam: _adam, torch.optim.AdamW: _adam}
     emit = known.get(type(optimizer))
-    if emit is None:
-        names = ", ".join(each.__name__ for each in known)
-        raise NotImplementedError(f"optimizer {type(optimizer).__name__} has no graph here; take one of {names}")
     groups = {parameter: group for group in optimizer.param_groups for parameter in group["params"]}
     wanted = [(groups[parameter], parameter, variable, gradient) for parameter, variable, gradient in gradients
               if parameter in groups]
@@ -27,7 +25,9 @@ def emit_updates(e, optimizer, gradients, keep_values, fused):
     for number, group in enumerate(optimizer.param_groups):
         members = [_Member(variable, gradient, optimizer.state.get(parameter, {}) if keep_values else {})
                    for owner, parameter, variable, gradient in wanted if owner is group]
-        if members:
+        if members and emit is None:
+            _traced(e, optimizer, group, members, updates, inits)
+        elif members:
             emit(e, group, members, f"optimizer/group{number}", updates, inits,
                  decoupled=isinstance(optimizer, torch.optim.AdamW), fused=fused)
     return updates, inits
@@ -48,6 +48,21 @@ class _Member:
     def steps(self):
         step = self.state.get("step", 0)
         return int(step) if not isinstance(step, torch.Tensor) or has_content(step) else 0
+
+
+def _traced(e, optimizer, group, members, updates, inits):
+    name = type(optimizer).__name__
+    if counts_steps(optimizer, group):
+        e.remarks.append(f"what {name} takes from the number of the step stays that of step {members[0].steps() + 1}")
+    for member in members:
+        try:
+            mine, first, unknown = traced_update(e, optimizer, group, member)
+        except Exception as problem:
+            raise NotImplementedError(f"optimizer {name} has no graph here; take SGD, Adam, AdamW, RMSprop, Adagrad, Adadelta "
+                                      "or Muon") from problem
+        updates += mine
+        inits += first
+        e.unknown_updates += unknown
 
 
 def _refuse(group, *keys):

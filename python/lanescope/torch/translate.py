@@ -33,8 +33,8 @@ class Translator:
     """Walks a captured graph. `fused`: an op that takes several nodes here becomes one that is known by its cost. `unknown`
     counts the ops that cost, but do not run."""
 
-    def __init__(self, emitter, graph, inputs, calls=(), fused=False):
-        self._fused = fused
+    def __init__(self, emitter, graph, inputs, calls=(), fused=False, scope=""):
+        self._fused, self._scope = fused, scope  # of nodes without a module
         self._e, self._graph, self._calls = emitter, graph, calls
         self._values = emitter.sources = dict(inputs)  # fx node: Value, or a tuple of them
         self._gradients, self._last_gradient = set(), None  # fx nodes that depend on the loss, and what the last became
@@ -64,7 +64,7 @@ class Translator:
             return None  # of what no op here makes, as the places of the largest numbers of windows
         kwargs = {key: torch.fx.node.map_arg(value, lambda each: self._values[each])
                   for key, value in node.kwargs.items() if key not in _SCHEDULE_ONLY}
-        self._e.scope = scope_of(module_path(node))
+        self._e.scope = scope_of(module_path(node)) or self._scope
         number = call_number(node)
         self._e.call = self._calls[number] if 0 <= number < len(self._calls) else None
         is_gradient = self._is_gradient(node)
@@ -77,7 +77,7 @@ class Translator:
         for value in made if isinstance(made, tuple) else (made,):
             if value is not None:
                 self._e.remember(value)
-        self._e.scope, self._e.call, self._e.after = "", None, None
+        self._e.scope, self._e.call, self._e.after = self._scope, None, None
         if is_gradient:
             self._last_gradient = next((value.ref.split(":")[0] for value in (made if isinstance(made, tuple) else (made,))
                                         if value is not None), self._last_gradient)
