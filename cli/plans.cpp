@@ -79,6 +79,12 @@ void PrintMemory(const std::vector<plans::PlanMemory>& stages, const plans::Plan
         BytesText(machine.memory_bytes));
 }
 
+const std::set<std::string>& OfPlansAlone() {
+  static const std::set<std::string> kNames = {"--global-batch", "--sequence", "--precision", "--kernels",
+                                               "--launch"};
+  return kNames;
+}
+
 plans::PlanSearch SearchOf(const PlanOptions& options) {
   const plans::Plan formats =
       plans::ParsePlan("precision=" + options.precision + ",kernels=" + options.kernels);
@@ -174,13 +180,18 @@ void PlanOptions::AddSearch(CLI::App* command) {
 }
 
 void CheckOfPlans(const CLI::App& command, std::string_view flag) {
-  static const std::set<std::string> kOfPlans = {"graph",          "--machine",   "--json",    "--width",
-                                                 "--full-names",   "--plans",     "--plan",    "--sequence",
-                                                 "--global-batch", "--precision", "--kernels", "--launch"};
+  static const std::set<std::string> kShared = {"graph", "--machine", "--json", "--width", "--full-names"};
   for (const CLI::Option* option : command.get_options()) {
-    if (option->count() > 0 && !kOfPlans.contains(option->get_name()))
-      throw CLI::ValidationError(option->get_name(),
-                                 fmt::format("is for graphs, and {} is for models", flag));
+    const std::string& name = option->get_name();
+    if (option->count() > 0 && name != flag && !kShared.contains(name) && !OfPlansAlone().contains(name))
+      throw CLI::ValidationError(name, fmt::format("is for graphs, and {} is for models", flag));
+  }
+}
+
+void CheckOfGraphs(const CLI::App& command, std::string_view flag) {
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->count() > 0 && OfPlansAlone().contains(option->get_name()))
+      throw CLI::ValidationError(option->get_name(), fmt::format("is for plans of models: give {}", flag));
   }
 }
 

@@ -24,5 +24,7 @@ void SearchPlans(const PlanOptions& options);
 void SimulatePlan(const PlanOptions& options);
 // Throws CLI::ValidationError for an option that was given and is not among what plans take.
 void CheckOfPlans(const CLI::App& command, std::string_view flag);
+// Throws it for an option of plans without `flag`.
+void CheckOfGraphs(const CLI::App& command, std::string_view flag);
 
 }  // namespace lanescope::cli

@@ -266,7 +266,10 @@ void AddSearch(CLI::App* app) {
   AddFullNames(command);
   AddExample(command, "lanescope search samples/graphs/deepconn_dual.pbtxt --budget 5s");
   command->callback([options, command] {
-    if (!options->plans) return Search(*options);
+    if (!options->plans) {
+      CheckOfGraphs(*command, "--plans");
+      return Search(*options);
+    }
     CheckOfPlans(*command, "--plans");
     options->plan.model = options->graph;
     options->plan.machine = options->machine.file;

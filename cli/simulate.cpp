@@ -302,6 +302,7 @@ void AddSimulate(CLI::App* app) {
       options->plan.as_json = options->as_json;
       return SimulatePlan(options->plan);
     }
+    CheckOfGraphs(*command, "--plan");
     if (IsTrace(options->graph)) {
       CheckOfTrace(*options, *command);
       return SimulateTrace({options->graph, options->run, options->set, options->as_json});

@@ -78,8 +78,8 @@ ROOMS = {
         "fit": frozenset({"engine", "steps", "effects", "cost"}),
         "predict": frozenset({"engine", "steps", "effects", "cost", "fit"}),
         "search": frozenset({"engine", "steps", "effects", "cost", "fit", "predict"}),
-        "megatron": frozenset(),
         "plans": frozenset(),
+        "megatron": frozenset({"plans"}),
     },
     "study": {
         "base": frozenset(),

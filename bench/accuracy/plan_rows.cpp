@@ -26,7 +26,7 @@ constexpr Source kSources[] = {
     {"llm-foundry", Kernels::kEager, Attention::kFlash1, false, true, false},
     {"torchtitan", Kernels::kCompiled, Attention::kBest, false, false, true},
     {"pytorch/ao", Kernels::kCompiled, Attention::kBest, false, false, false},
-    {"AutoModel", Kernels::kFused, Attention::kBest, false, false, false},
+    {"AutoModel", Kernels::kEager, Attention::kBest, false, false, false},
     {"Megatron-Bridge", Kernels::kFused, Attention::kBest, true, false, false},
     {"NeMo", Kernels::kFused, Attention::kBest, true, true, false},
     {"Megatron-LM", Kernels::kFused, Attention::kBest, true, false, false},

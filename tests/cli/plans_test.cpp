@@ -65,6 +65,7 @@ TEST(Plans, BadInputIsOneLineWithTheNearest) {
       {{"simulate", "llama-3-8b", "--plan", "dp=8", "--global-batch", "32"}, "--machine dgx-h100:64"},
       {{"search", "llama-3-8b", "--plans", "--machine", "dgx-h100:8"}, "--global-batch"},
       {{"search", "llama-3-8b", "--plans", "--machine", "dgx-h100:8", "--rounds", "3"}, "--rounds"},
+      {{"search", "llama-3-8b", "--machine", "dgx-h100:8", "--global-batch", "3"}, "give --plans"},
       {{"search", "llama-3.1-405b", "--plans", "--machine", "dgx-h100:8", "--global-batch", "8"},
        "takes the least"}};
   for (const auto& [command, part] : kCommands) {

@@ -64,6 +64,46 @@ TEST(PlanStepTest, BubbleIsThatOfThePlayedSchedule) {
   }
 }
 
+// Interleaved 1F1B as Megatron orders it: micro-batches by groups of p pass a stage's parts in turn; stage s
+// does 2 (p - s - 1) + (v - 1) p parts forward first, then one forward, one backward.
+double PlayedInterleaved(int p, int v, int m, double forward, double backward) {
+  const int parts = m * v;
+  const auto micro = [&](int k) { return k / (p * v) * p + k % p; };
+  const auto part = [&](int k, bool back) { return back ? v - 1 - k / p % v : k / p % v; };
+  // ends[back][part * p + stage][micro-batch]
+  std::vector<std::vector<double>> ends[2];
+  for (auto& end : ends) end.assign(p * v, std::vector<double>(m, -1));
+  std::vector<double> free(p, 0);
+  std::vector<int> done[2] = {std::vector<int>(p, 0), std::vector<int>(p, 0)};
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (int s = 0; s < p; ++s) {
+      const int first = std::min(parts, 2 * (p - s - 1) + (v - 1) * p + 1);
+      const bool back = done[0][s] == parts || done[0][s] >= first + done[1][s];
+      const int k = done[back ? 1 : 0][s];
+      if (k == parts) continue;
+      const int place = part(k, back) * p + s, batch = micro(k);
+      double ready = 0;
+      if (!back && place > 0) ready = ends[0][place - 1][batch];
+      if (back) ready = place + 1 < p * v ? ends[1][place + 1][batch] : ends[0][place][batch];
+      if (ready < 0) continue;
+      free[s] = std::max(free[s], ready) + (back ? backward : forward) / v;
+      ends[back ? 1 : 0][place][batch] = free[s];
+      ++done[back ? 1 : 0][s];
+      moved = true;
+    }
+  }
+  return *std::max_element(free.begin(), free.end());
+}
+
+// Law: m micro-batches of work and (p - 1) / v of them of waiting.
+TEST(PlanStepTest, InterleavedBubbleIsThatOfThePlayedSchedule) {
+  for (const int p : {2, 4, 8}) {
+    for (const int v : {1, 2, 4})
+      EXPECT_NEAR(PlayedInterleaved(p, v, 16, 1.0 / 3, 2.0 / 3), 16 + (p - 1.0) / v, 1e-9) << p << " " << v;
+  }
+}
+
 // Law: v parts a stage make the bubble v times smaller.
 TEST(PlanStepTest, InterleavedStagesDivideTheBubble) {
   EXPECT_NEAR(StepOf("pp=4", 16).bubble / StepOf("pp=4,vpp=4", 16).bubble, 4, 1e-9);
