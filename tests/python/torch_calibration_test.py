@@ -114,3 +114,15 @@ def test_a_profile_without_steps_is_refused(tmp_path):
     exported = export(nn.Linear(2, 2).eval(), torch.zeros(1, 2))
     with pytest.raises(ValueError, match="holds no step"):
         calibrate(tmp_path / "p.json", exported, lanescope.Machine.virtual(1))
+
+
+def test_times_of_a_processor_are_no_costs_of_a_gpu_unless_asked_for(tmp_path):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval()
+    exported = export(model, torch.zeros(2, 3))
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 1, "ts": 0, "dur": 80,
+             "args": {"Input Dims": [[4], [2, 3], [3, 4], [], []]}}
+    (tmp_path / "p.json").write_text(json.dumps({"traceEvents": [event]}))
+    machine = lanescope.Machine.make("dgx-h100:1")
+    with pytest.raises(ValueError, match="no times of a GPU, and 'GPU:0' is one .* or say from_processor=True"):
+        calibrate(tmp_path / "p.json", exported, machine)
+    assert calibrate(tmp_path / "p.json", exported, machine, from_processor=True).step_ns == 80_000

@@ -200,3 +200,13 @@ def test_what_depends_on_values_is_told_its_line():
 
     with pytest.raises(ValueError, match=r"cannot be traced: what it does at torch_fidelity_test.py:\d+ depends on the values"):
         export(Branch(), X)
+
+
+@pytest.mark.parametrize("norm", [nn.LayerNorm(4), nn.BatchNorm1d(4)], ids=["layer", "batch"])
+def test_a_norm_has_its_tensors_on_one_device(norm, tmp_path):
+    """Also where a strategy puts every other node on the other device."""
+    export(nn.Sequential(nn.Linear(4, 4), norm, nn.Linear(4, 4)), torch.ones(3, 4)).save(str(tmp_path / "m.pb"))
+    nodes = lanescope("place", tmp_path / "m.pb", "--strategy", "alternating")["nodes"]
+    devices = {node["name"]: node["device"] for node in nodes if node["op"] == "VarHandleOp"}
+    assert len({device for name, device in devices.items() if name.startswith("1/")}) == 1
+    assert len(set(devices.values())) == 2

@@ -244,7 +244,8 @@ def _node_times(exported, launches, call_ns, updates_ns):
     return times
 
 
-def calibrate(profile: str | os.PathLike[str], graph: Exported, machine: Any = None, *, device: str = "GPU:0") -> Calibration:
+def calibrate(profile: str | os.PathLike[str], graph: Exported, machine: Any = None, *, device: str = "GPU:0",
+              from_processor: bool = False) -> Calibration:
     """Op times from a profile of the same step, made by torch.profiler with record_shapes=True and, so that modules
     are known, with_stack=True.
 
@@ -253,6 +254,9 @@ def calibrate(profile: str | os.PathLike[str], graph: Exported, machine: Any = N
     machine  the machine to predict for: `device` of it, and every one of that kind and model, costs what was profiled.
              None: GPUs of the model that the profile names; of a profile without a GPU this computer
     device   which of it
+    from_processor  whether times of a processor may stand for those of a GPU, which no profile of one has
+
+    Raises ValueError for a profile without a step, and for one of a processor as costs of a GPU.
     """
     from lanescope import _core
     from lanescope.graph import as_graph
@@ -275,6 +279,10 @@ def calibrate(profile: str | os.PathLike[str], graph: Exported, machine: Any = N
         cost_device = "cuda " + read.device
     else:
         cost_device = _core.cost_device(as_machine(machine)._core, device)
+    kind, _, model = cost_device.partition(" ")
+    if not read.device and kind in ("cuda", "logical", "modelled") and not from_processor:
+        raise ValueError(f"the profile '{profile}' has no times of a GPU, and '{device}' is one ({model}); profile with "
+                         "ProfilerActivity.CUDA, or say from_processor=True")
     entries = defaultdict(list)
     times = _node_times(graph, launches, call_ns, updates_ns)
     for name, ns in times.items():

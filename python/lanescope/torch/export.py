@@ -158,8 +158,13 @@ class _Export:
             keep_values = (all(map(has_content, tensors))
                            and sum(each.numel() * each.element_size() for each in tensors) <= VALUES_LIMIT)
         self._updates, self._notes, self._keep_values = [], [], keep_values
-        self._variables = {name: variable_of(self._e, node_name(name), tensor, keep_values)
-                           for name, tensor in self._state.items()}
+        norms, near = {path for path, module in model.named_modules() if "Norm" in type(module).__name__}, {}
+        self._variables = {}
+        for name, tensor in self._state.items():
+            owner = name.rpartition(".")[0]
+            first = near.get(owner, "") if owner in norms else ""  # a norm works where all of its tensors are
+            self._variables[name] = variable_of(self._e, node_name(name), tensor, keep_values, first)
+            near.setdefault(owner, self._variables[name].handle)
         self._run, self._feeds = {"init": [], "feeds": {}, "fetches": [], "targets": []}, {}
 
     def run(self, optimizer, must_open):

@@ -29,14 +29,14 @@ class Variable:
                             dtype=Dtype(self.dtype), **attrs)
 
 
-def variable_of(emitter, name, tensor, keep_values):
-    """A variable that begins as `tensor`, or as zeros where that has no content."""
+def variable_of(emitter, name, tensor, keep_values, near=""):
+    """A variable that begins as `tensor`, or as zeros where that has no content. `near`: as of Variable."""
     dtype = DTYPE_OF[tensor.dtype]
     if keep_values and has_content(tensor):
         first = emitter.tensor(content_of(tensor), name + "/Initializer/Const")
     else:
         first = emitter.fill(tensor.shape, 0, dtype).ref
-    return Variable(emitter, name, dtype, tensor.shape, first)
+    return Variable(emitter, name, dtype, tensor.shape, first, near)
 
 
 def slot_of(emitter, name, like, tensor=None):
