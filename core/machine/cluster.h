@@ -64,12 +64,12 @@ struct Cluster {
   Way FromHost(int gpu) const;
   // Switches on the way between the ports of two GPUs of different nodes.
   int SwitchesBetween(int src_gpu, int dst_gpu) const;
+  // Nodes whose ports a leaf switch joins.
+  int NodesOfLeaf() const;
 
  private:
   int num_leaves() const;
   int LeafOf(int gpu) const;
-  // Nodes whose ports a leaf switch joins.
-  int NodesOfLeaf() const;
 };
 
 }  // namespace lanescope

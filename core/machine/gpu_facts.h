@@ -16,6 +16,8 @@ struct GpuFacts {
   double float4_flops = 0;    // per second; 0: has none
   double link_bandwidth = 0;  // bytes per second by NVLink to other GPUs, each way; 0: has none
   double pcie_bandwidth = 0;  // bytes per second to the host, each way
+  std::string law;            // the GPU whose measured collectives it follows (collectives.tsv); empty: none
+  bool sums_in_switch = false;  // NVLS: from Hopper on
   std::string source;
 };
 
