@@ -129,11 +129,11 @@ struct Hops {
 };
 constexpr std::array<Hops, 3> kRing{{{6.6, 1.0, 2.7, 5.0}, {14, 1.9, 4.0, 8.5}, {8.4, 3.4, 14, 14}}};
 constexpr std::array<Hops, 3> kTree{{{6.8, 0.6, 5, 5}, {14, 1.25, 8.5, 8.5}, {8.4, 4, 14, 14}}};
-// What each protocol leaves of the bandwidth, and the most that it carries: of the network (LL), of a GPU's
+// Each protocol's share of the bandwidth, and the most that it carries: of the network (LL), of a GPU's
 // link (LL128, 36.7 GB/s for each of 8 channels of an H100).
 constexpr double kLlShare = 0.5, kLlMost = 39e3, kLlMostFar = 20.4e3;
 constexpr double kLl128Share = 0.92, kLl128MostOfLink = 293.6 / 450;
-// Of a tree the same, as NCCL 2.27.5 logs it on H100s: up to two nodes, beyond.
+// A tree's shares, as NCCL 2.27.5 logs them on H100s: up to two nodes, beyond.
 constexpr double kTreeLlMost = 33.2e3, kTreeLlMostFar = 17.4e3;
 constexpr double kTreeShare = 1.3, kTreeShareFar = 0.734, kTreeSimpleShare = 1.467,
                  kTreeSimpleShareFar = 0.782;
@@ -147,7 +147,7 @@ constexpr double kNvlsTreeShare = 0.833, kNvlsTreeMostOfLink = 533.3 / 450, kNvl
 constexpr double kRingNodeUs = 4.7;
 constexpr double kRingShare = 0.68, kLargeRingShare = 0.87;
 constexpr double kRingShareGrowsFrom = 8 << 20, kRingShareGrowsTo = 32 << 20;
-// The same of all-to-alls: latency by nodes, the share of the network that few nodes lose, and the bytes a
+// Their fits of all-to-alls: latency by nodes, the share of the network that few nodes lose, and the bytes a
 // rank that half of the bandwidth takes.
 constexpr std::array<std::pair<double, double>, 5> kAllToAllUs{
     {{2, 37}, {4, 42}, {8, 60}, {16, 98}, {32, 290}}};
@@ -188,7 +188,7 @@ double RingUs(const Fabric& fabric, const Layout& layout, const Task& task) {
   return least;
 }
 
-// What a tree reaches of a node's ports; no more than a ring where leaf switches are narrower than those.
+// A tree's rate through a node's ports; no more than a ring where leaf switches are narrower than those.
 double TreeNetwork(const Fabric& fabric, const Layout& layout, double share) {
   const double rate = fabric.network / layout.narrowing * share;
   return layout.narrowing < 1 ? std::min(rate, fabric.network) : rate;

@@ -36,7 +36,7 @@ Leaves LeavesOf(const Cluster& cluster, const RankGroup& group, double nodes) {
   return leaves;
 }
 
-// Of the bandwidth of a node's ports. A leaf's way up carries that of all its nodes over the
+// The share of a node's ports that a ring has. A leaf's way up carries that of all its nodes over the
 // oversubscription. Around a ring one node of a group sends through it, and one of each of the groups that
 // lie between.
 double RingShare(const Cluster& cluster, const Leaves& leaves) {
@@ -52,7 +52,7 @@ double AllToAllShare(const Cluster& cluster, const Leaves& leaves, double nodes)
   return std::min(1.0, 1 / (cluster.oversubscription * leaving));
 }
 
-// Of a hop between neighbours of a ring, on average, beyond the network that NCCL's constants are of.
+// A hop's delay between neighbours of a ring, on average, beyond the network that NCCL's constants are of.
 double LateUs(const Cluster& cluster, const RankGroup& group, const Leaves& leaves) {
   const int last = group.first + (group.count - 1) * group.stride;
   const double crossing = leaves.one ? 0 : std::min(1.0, leaves.apart / leaves.nodes);
