@@ -10,6 +10,8 @@
 
 #include "core/base/error.h"
 #include "core/base/size_table.h"
+#include "core/machine/collective_law.h"
+#include "core/machine/collective_layout.h"
 
 namespace lanescope {
 namespace {
@@ -37,35 +39,6 @@ constexpr std::array<Protocol, 3> kProtocols{{
     {8.4, 3.4, 9.6, 1, 0, 28, 50, 0.9, 0.47, 0.34},                             // Simple
 }};
 
-// Of a GPU's link to its switch, and of a network port, that collectives reach (an A100's 12 links of 25 GB/s
-// carry 235 GB/s in all; HDR InfiniBand of 25 GB/s carries 24).
-constexpr double kSwitchShare = 235.0 / 300;
-constexpr double kNicShare = 0.96;
-
-// Where the ranks of a group are.
-struct Layout {
-  double ranks = 1, nodes = 1;
-  double in_node = 0, network = 0;  // bytes per second of a ring within nodes, and through one node's ports
-  double per_node() const { return ranks / nodes; }
-};
-
-Layout LayoutOf(const Cluster& cluster, const RankGroup& group) {
-  const int64_t last = group.first + int64_t{group.count - 1} * group.stride;
-  if (group.first < 0 || group.count < 1 || group.stride < 1 || last >= cluster.num_gpus()) {
-    Throw(Code::kInvalidArgument,
-          "a collective of {} GPUs from GPU:{} on, {} apart, does not fit a cluster of {}", group.count,
-          group.first, group.stride, cluster.num_gpus());
-  }
-  Layout layout;
-  layout.ranks = group.count;
-  const int spanned = cluster.NodeOf(static_cast<int>(last)) - cluster.NodeOf(group.first) + 1;
-  layout.nodes = std::min(spanned, group.count);  // none is left out, or each rank has its own
-  layout.in_node = cluster.switch_bandwidth * kSwitchShare;
-  const double share = std::min(1.0, std::ceil(layout.per_node()) / cluster.gpus_per_node);
-  layout.network = cluster.nic_bandwidth * kNicShare * cluster.nics_per_node * share;
-  return layout;
-}
-
 // Steps of a ring in which something moves, and how often each rank's bytes pass a link.
 double StepsOf(CollectiveKind kind, double ranks) {
   switch (kind) {
@@ -91,8 +64,8 @@ double RingSeconds(const Layout& layout, CollectiveKind kind, double bytes) {
   const double across = layout.nodes > 1 ? StepsOf(kind, layout.nodes) : 0;
   double fastest = std::numeric_limits<double>::infinity();
   for (const Protocol& protocol : kProtocols) {
-    const double us =
-        protocol.ring_base + (steps - across) * protocol.ring_in_node + across * protocol.ring_network;
+    const double us = protocol.ring_base + (steps - across) * protocol.ring_in_node +
+                      across * (protocol.ring_network + layout.late_us);
     const double passed = bytes * steps / layout.ranks;
     fastest = std::min(fastest, us * 1e-6 + passed / (BandwidthOf(layout) * protocol.ring_share));
   }
@@ -103,8 +76,9 @@ double TreeSeconds(const Layout& layout, double bytes) {
   if (layout.ranks <= 1) return 0;
   double fastest = std::numeric_limits<double>::infinity();
   for (const Protocol& protocol : kProtocols) {
-    const double us = protocol.tree_base + 2 * ((layout.per_node() - 1) * protocol.tree_in_node +
-                                                std::log2(layout.nodes) * protocol.tree_network);
+    const double us =
+        protocol.tree_base + 2 * ((layout.per_node() - 1) * protocol.tree_in_node +
+                                  std::log2(layout.nodes) * (protocol.tree_network + layout.late_us));
     const double most = layout.in_node * (layout.nodes > 2 ? protocol.tree_most_far : protocol.tree_most);
     const double rate = std::min(BandwidthOf(layout) * protocol.tree_share, most);
     fastest = std::min(fastest, us * 1e-6 + 2 * bytes / rate);
@@ -158,6 +132,9 @@ CollectiveEstimate EstimateCollective(const Cluster& cluster, const Collective& 
         continue;
       return {InterpolateNs(measured.table, 1e9 / layout.in_node, collective.bytes)};
     }
+  }
+  if (collective.algorithm == CollectiveAlgorithm::kNccl) {
+    if (const auto estimate = EstimateByLaw(cluster, collective, layout)) return *estimate;
   }
   double seconds = 0;
   switch (collective.algorithm) {

@@ -8,13 +8,16 @@
 namespace lanescope {
 namespace {
 
-constexpr std::string_view kTable =
+constexpr std::string_view kGpuTable =
 #if __has_include("gpus_tsv.inc")
 #include "gpus_tsv.inc"
 #else
     ""
 #endif
     ;
+
+// NVLink switches sum from the generation of Hopper on.
+constexpr double kLinkOfHopper = 450e9;
 
 // "-": has none.
 double RateOf(std::string_view text) { return text == "-" ? 0 : ParseFlopRate(text); }
@@ -27,6 +30,8 @@ GpuFacts FactsOf(const FactRow& row) {
   gpu.link_bandwidth = BandwidthOf(row["link"]);
   gpu.pcie_bandwidth = BandwidthOf(row["pcie"]);
   gpu.float4_flops = RateOf(row["float4"]);
+  if (row["law"] != "-") gpu.law = row["law"];
+  gpu.sums_in_switch = gpu.link_bandwidth >= kLinkOfHopper;
   gpu.source = row["source"];
   DeviceSpec& device = gpu.device;
   ParseLocalDeviceName("GPU:0", &device.parsed);
@@ -52,7 +57,7 @@ GpuFacts FactsOf(const FactRow& row) {
 const std::vector<GpuFacts>& KnownGpus() {
   static const std::vector<GpuFacts> gpus = [] {
     std::vector<GpuFacts> facts;
-    for (const FactRow& row : ReadFactTable(kTable)) facts.push_back(FactsOf(row));
+    for (const FactRow& row : ReadFactTable(kGpuTable)) facts.push_back(FactsOf(row));
     return facts;
   }();
   return gpus;

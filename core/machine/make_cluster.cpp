@@ -1,38 +1,48 @@
 // Machines of thousands of GPUs from one line.
-#include <array>
-#include <charconv>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "core/base/edit_distance.h"
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "core/machine/fact_table.h"
+#include "core/machine/gpu_facts.h"
 #include "core/machine/machine.h"
 
 namespace lanescope {
 namespace {
 
 constexpr int kMostGpus = 32768;
+constexpr int kMostGpusOfNode = 1024;
 
-// By data sheets: NVIDIA, "DGX A100 System Architecture" (2020), "H100 Tensor Core GPU Architecture" (2022),
-// "GB200 NVL72" (2024). Rates without sparsity; float16 by tensor cores.
+constexpr std::string_view kNodeTable =
+#if __has_include("nodes_tsv.inc")
+#include "nodes_tsv.inc"
+#else
+    ""
+#endif
+    ;
+
+// Boards on PCIe, and nodes that are named by their GPUs, are joined by ports of 400 Gb/s, one a GPU; copies
+// reach four fifths of a PCIe link.
+constexpr double kPort = 50e9, kPcieShare = 0.8;
+
 struct NodeKind {
-  std::string_view name, model;
-  int gpus;
-  std::string_view memory, memory_bandwidth, float16, float32, float64;
-  std::string_view switch_bandwidth, nic_bandwidth, host_bandwidth;
+  const GpuFacts* gpu = nullptr;
+  int gpus = 1, nics = 1;
+  double link = 0;  // of each GPU to the others, each way
+  double nic = kPort, host = 0;
+  bool counts_gpus = false;  // the number behind the name is that of the GPUs
 };
-constexpr std::array<NodeKind, 3> kNodeKinds{{
-    {"dgx-a100", "NVIDIA A100-SXM4-80GB", 8, "80GiB", "2039GB/s", "312TFLOP/s", "19.5TFLOP/s", "9.7TFLOP/s",
-     "300GB/s", "25GB/s", "25GB/s"},
-    {"dgx-h100", "NVIDIA H100-SXM5-80GB", 8, "80GiB", "3350GB/s", "989TFLOP/s", "66.9TFLOP/s", "33.5TFLOP/s",
-     "450GB/s", "50GB/s", "50GB/s"},
-    {"gb200-nvl72", "NVIDIA GB200", 72, "186GiB", "8000GB/s", "2500TFLOP/s", "80TFLOP/s", "40TFLOP/s",
-     "900GB/s", "50GB/s", "450GB/s"},
-}};
 
 [[noreturn]] void Refuse(std::string_view part, std::string_view why) {
   Throw(
       Code::kInvalidArgument,
       "'{}': {}; a machine is made as dgx-a100:64,fat-tree,400Gb/s (kinds of nodes: {}; networks: fat-tree, "
-      "rails; also nics=N, radix=N, oversubscription=X)",
+      "rails; also gpus=N, nics=N, radix=N, oversubscription=X)",
       part, why, ClusterNodeKinds());
 }
 
@@ -75,7 +85,9 @@ void ReadPart(std::string_view part, Cluster* cluster) {
     cluster->nic_bandwidth = ParsePort(part);
   } else {
     const std::string_view name = part.substr(0, equals), value = part.substr(equals + 1);
-    if (name == "nics") {
+    if (name == "gpus") {
+      cluster->gpus_per_node = ParseCount(part, value, 1, kMostGpusOfNode);
+    } else if (name == "nics") {
       cluster->nics_per_node = ParseCount(part, value, 1, 1024);
     } else if (name == "radix") {
       cluster->radix = ParseCount(part, value, 2, 4096);
@@ -89,38 +101,81 @@ void ReadPart(std::string_view part, Cluster* cluster) {
   }
 }
 
-const NodeKind& KindOf(std::string_view part, std::string_view name) {
-  for (const NodeKind& kind : kNodeKinds) {
-    if (kind.name == name) return kind;
-  }
-  Refuse(part, "there is no such kind of node");
+std::vector<std::string_view> NodeNames() {
+  std::vector<std::string_view> names;
+  for (const FactRow& row : ReadFactTable(kNodeTable)) names.push_back(row["name"]);
+  return names;
 }
 
-DeviceSpec GpuOf(const NodeKind& kind) {
-  DeviceSpec gpu;
-  ParseLocalDeviceName("GPU:0", &gpu.parsed);
-  gpu.kind = DeviceKind::kModelled;
-  gpu.model = kind.model;
-  gpu.memory_bytes = ParseBytes(kind.memory);
-  gpu.in_order = true;
-  gpu.peak_flops = {{DataType::kHalf, ParseFlopRate(kind.float16)},
-                    {DataType::kBfloat16, ParseFlopRate(kind.float16)},
-                    {DataType::kFloat, ParseFlopRate(kind.float32)},
-                    {DataType::kDouble, ParseFlopRate(kind.float64)}};
-  gpu.memory_bandwidth = ParseBandwidth(kind.memory_bandwidth);
-  gpu.launch_ns = 3'000;
-  return gpu;
+std::optional<NodeKind> KnownNode(std::string_view name) {
+  for (const FactRow& row : ReadFactTable(kNodeTable)) {
+    if (row["name"] != name) continue;
+    const GpuFacts* gpu = FindGpu(row["gpu"]);
+    LANESCOPE_CHECK(gpu != nullptr);
+    return NodeKind{.gpu = gpu,
+                    .gpus = static_cast<int>(row.Number("gpus")),
+                    .nics = static_cast<int>(row.Number("nics")),
+                    .link = gpu->link_bandwidth,
+                    .nic = ParseBandwidth(row["nic"]),
+                    .host = ParseBandwidth(row["host"])};
+  }
+  return std::nullopt;
+}
+
+NodeKind NodeOf(const GpuFacts& gpu, int gpus) {
+  return {.gpu = &gpu,
+          .gpus = gpus,
+          .nics = gpus,
+          .link = gpu.link_bandwidth > 0 ? gpu.link_bandwidth : gpu.pcie_bandwidth,
+          .host = gpu.pcie_bandwidth * kPcieShare};
+}
+
+// "pcie-4090": boards of one host.
+std::optional<NodeKind> PcieNode(std::string_view part, std::string_view name) {
+  constexpr std::string_view kPrefix = "pcie-";
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  const std::string board(name.substr(kPrefix.size()));
+  const GpuFacts* gpu = FindGpu(board + "-pcie");
+  if (gpu == nullptr) gpu = FindGpu(board);
+  if (gpu == nullptr) return std::nullopt;
+  if (gpu->link_bandwidth > 0) Refuse(part, fmt::format("no {} is a board on PCIe alone", gpu->name));
+  NodeKind kind = NodeOf(*gpu, 1);
+  kind.counts_gpus = true;
+  return kind;
+}
+
+// "h100x2": so many GPUs that reach each other as such GPUs do.
+std::optional<NodeKind> CountedNode(std::string_view part, std::string_view name) {
+  const size_t times = name.rfind('x');
+  if (times == std::string_view::npos || times + 1 == name.size()) return std::nullopt;
+  const GpuFacts* gpu = FindGpu(name.substr(0, times));
+  if (gpu == nullptr) return std::nullopt;
+  return NodeOf(*gpu, ParseCount(part, name.substr(times + 1), 1, kMostGpusOfNode));
+}
+
+NodeKind KindOf(std::string_view part, std::string_view name) {
+  if (const auto kind = KnownNode(name)) return *kind;
+  if (const auto kind = PcieNode(part, name)) return *kind;
+  if (const auto kind = CountedNode(part, name)) return *kind;
+  std::string_view nearest;
+  size_t least = 3;
+  for (const std::string_view known : NodeNames()) {
+    const size_t distance = EditDistance(name, known, least);
+    if (distance < least) {
+      least = distance;
+      nearest = known;
+    }
+  }
+  Refuse(part, nearest.empty() ? "there is no such kind of node"
+                               : fmt::format("there is no such kind of node; did you mean {}?", nearest));
 }
 
 }  // namespace
 
 std::string ClusterNodeKinds() {
-  std::string names;
-  for (const NodeKind& kind : kNodeKinds) {
-    if (!names.empty()) names += ", ";
-    names += kind.name;
-  }
-  return names;
+  std::string gpus;
+  for (const GpuFacts& gpu : KnownGpus()) gpus += (gpus.empty() ? "" : ", ") + gpu.short_name;
+  return fmt::format("{}, h100x2, pcie-4090:8 and the like of {}", fmt::join(NodeNames(), ", "), gpus);
 }
 
 void AddClusterGpus(DeviceSpec gpu, Machine* machine) {
@@ -136,24 +191,32 @@ Machine MakeCluster(std::string_view text) {
   const size_t comma = std::min(text.find(','), text.size());
   const std::string_view node = text.substr(0, comma);
   const size_t colon = std::min(node.find(':'), node.size());
-  const NodeKind& kind = KindOf(node, node.substr(0, colon));
+  const NodeKind kind = KindOf(node, node.substr(0, colon));
   Machine machine = VirtualMachine(0, 1);
   machine.name = text;
   Cluster& cluster = machine.cluster.emplace();
   cluster.gpus_per_node = kind.gpus;
-  cluster.nics_per_node = kind.gpus;
-  if (colon < node.size()) cluster.nodes = ParseCount(node, node.substr(colon + 1), 1, kMostGpus / kind.gpus);
-  cluster.switch_bandwidth = ParseBandwidth(kind.switch_bandwidth);
-  cluster.nic_bandwidth = ParseBandwidth(kind.nic_bandwidth);
-  cluster.host_bandwidth = ParseBandwidth(kind.host_bandwidth);
+  cluster.nics_per_node = 0;
+  if (colon < node.size()) {
+    int& count = kind.counts_gpus ? cluster.gpus_per_node : cluster.nodes;
+    count = ParseCount(node, node.substr(colon + 1), 1, kind.counts_gpus ? kMostGpusOfNode : kMostGpus);
+  }
+  cluster.switch_bandwidth = kind.link;
+  cluster.nic_bandwidth = kind.nic;
+  cluster.host_bandwidth = kind.host;
+  cluster.fabric = kind.gpu->law.empty() ? "" : kind.gpu->name;
   for (size_t begin = comma; begin < text.size();) {
     const size_t end = std::min(text.find(',', begin + 1), text.size());
     ReadPart(text.substr(begin + 1, end - begin - 1), &cluster);
     begin = end;
   }
-  if (cluster.nodes * cluster.nics_per_node > 4 * kMostGpus)
+  if (cluster.nics_per_node == 0)
+    cluster.nics_per_node = cluster.gpus_per_node == kind.gpus ? kind.nics : cluster.gpus_per_node;
+  if (int64_t{cluster.nodes} * cluster.gpus_per_node > kMostGpus)
+    Refuse(text, fmt::format("more than {} GPUs", kMostGpus));
+  if (int64_t{cluster.nodes} * cluster.nics_per_node > 4 * kMostGpus)
     Refuse(text, fmt::format("more than {} network ports", 4 * kMostGpus));
-  AddClusterGpus(GpuOf(kind), &machine);
+  AddClusterGpus(kind.gpu->device, &machine);
   return machine;
 }
 
