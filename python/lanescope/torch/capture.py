@@ -163,7 +163,7 @@ def _number_calls(graph):
 def line_of(text):
     """The innermost line of the user's own in a traceback."""
     found = re.findall(r'File "([^"]+)", line (\d+)', text or "")
-    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(_LIBRARIES)]
+    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(("<", *_LIBRARIES))]
     return own[-1] if own else ""
 
 
