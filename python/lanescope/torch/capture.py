@@ -27,7 +27,7 @@ from lanescope.torch.decompositions import table
 from lanescope.torch.eager import plain_name
 from lanescope.torch.fused import fused_attention, on_host
 
-_LIBRARIES = tuple(os.path.dirname(os.path.dirname(file)) for file in (torch.__file__, __file__))
+_LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
 _MODULE = "nn_module_stack"  # a field of nodes that every tracer of PyTorch copies
 
 
@@ -163,7 +163,7 @@ def _number_calls(graph):
 def line_of(text):
     """The innermost line of the user's own in a traceback."""
     found = re.findall(r'File "([^"]+)", line (\d+)', text or "")
-    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(_LIBRARIES)]
+    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(("<", *_LIBRARIES))]
     return own[-1] if own else ""
 
 

@@ -234,7 +234,7 @@ class _Export:
             return capture(self._model, self._state, self._inputs, batch, self._loss, self._trains, self._before_update,
                            self._fused)
         except Exception as problem:
-            line = line_of("".join(traceback.format_tb(problem.__traceback__)))
+            line = line_of("".join(traceback.format_tb(problem.__traceback__))) or "a line of PyTorch"
             if isinstance(problem, _BY_VALUES):
                 raise ValueError(f"the model cannot be traced: what it does at {line} depends on the values of tensors; a graph "
                                  "needs torch.where in place of a branch, and a mask in place of elements picked by one"
