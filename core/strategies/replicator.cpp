@@ -211,6 +211,22 @@ class Replicator {
     return sum;
   }
 
+  static bool IsFloating(DataType type) {
+    return type == DataType::kFloat || type == DataType::kHalf || type == DataType::kBfloat16 ||
+           type == DataType::kDouble;
+  }
+  // What a replica counts in a mean, as a number of this type.
+  Endpoint Share(const std::string& scope, DataType type) {
+    const NodeId share = AddConstant(scope + "share", Tensor::Scalar(1.0f / static_cast<float>(replicas())));
+    if (type == DataType::kFloat) return {share, 0};
+    Node cast = MakeNode(scope + "share_cast", "Cast");
+    cast.attrs["SrcT"] = DataType::kFloat;
+    cast.attrs["DstT"] = type;
+    cast.attrs["Truncate"] = false;
+    cast.inputs = {{share, 0}};
+    return {Add(std::move(cast)), 0};
+  }
+
   // One tensor of the replicas' ones.
   enum class Joint : uint8_t {
     kMean,
@@ -230,12 +246,11 @@ class Replicator {
                       : plan_.accumulate ? GrowingSum(of.node, scope, type, parts)
                                          : Sum(of.node, scope, type, std::move(parts));
     if (joint != Joint::kRows && !IsInteger(type)) {
-      if (type != DataType::kFloat) Refuse("'{}' is no float", graph_.TensorName(of));
+      if (!IsFloating(type)) Refuse("'{}' is no float", graph_.TensorName(of));
       Node mean = MakeNode(scope + "mean", "Mul");
       SetDevice(of.node, -1, &mean);
       mean.attrs["T"] = type;
-      mean.inputs = {
-          joined, {AddConstant(scope + "share", Tensor::Scalar(1.0f / static_cast<float>(replicas()))), 0}};
+      mean.inputs = {joined, Share(scope, type)};
       joined = {Add(std::move(mean)), 0};
     }
     return joins_[key] = joined;

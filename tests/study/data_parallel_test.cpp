@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/graph/graph_builder.h"
+#include "core/graph/small_float_tensor.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
 #include "study/workload/placing.h"
@@ -73,6 +74,29 @@ TEST(DataParallelTest, EachGpuHasAReplicaAndVariablesStandOnce) {
   const Machine machine = VirtualMachine(2, 1);
   const Schedule schedule = CompileStep(Place(workload, "data-parallel", machine, RooflineCost()), machine);
   EXPECT_NO_THROW(VerifySchedule(graph, schedule));
+}
+
+// Law: a gradient of 16 bits is averaged in its own type: of 0.5 in every replica it is 0.5.
+TEST(DataParallelTest, GradientsOfSixteenBitsAreAveraged) {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 2});
+  const Endpoint small = builder.Op("Cast", "small").Input(x).Attr("DstT", DataType::kBfloat16).Build();
+  const Endpoint axis = builder.Const("axis", Tensor::FromValues(Shape{1}, std::vector<int32_t>{0}));
+  const Endpoint mean = builder.Op("Mean", "mean").Input(small).Input(axis).Build();
+  const Endpoint sum_axis = builder.Const("sum_axis", Tensor::FromValues(Shape{1}, std::vector<int32_t>{0}));
+  builder.Op("Mean", "loss").Input(mean).Input(sum_axis).Build();
+  RunSpec spec;
+  spec.feeds["x"].shape = Shape{4, 2};
+  spec.feeds["x"].values = Tensor::FromValues(Shape{4, 2}, std::vector<float>(8, 0.5f));
+  spec.batch_axis["x"] = 0;
+  spec.fetches = {"loss"};
+  const Workload workload("small", builder.Take(), spec);
+  const Machine machine = VirtualMachine(2, 1);
+  RecordedRun run(Place(workload, "data-parallel", machine, RooflineCost()), machine, nullptr, {});
+  run.RunToEnd(0, 1);
+  const Tensor loss = run.last_fetches().front();
+  EXPECT_EQ(loss.dtype(), DataType::kBfloat16);
+  EXPECT_EQ(WidenedTensor(loss).data<float>()[0], 0.5f);
 }
 
 // Law: rows that are fetched are those of the replicas, one behind the other, as they are.
