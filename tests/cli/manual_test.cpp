@@ -167,7 +167,7 @@ void ExpectCompletions(const ShellUnderTest& shell) {
   for (const std::string& command : commands) EXPECT_THAT(offers[lines[0]], Contains(command));
   EXPECT_THAT(offers[lines[1]], UnorderedElementsAre("compare", "completions"));
   EXPECT_THAT(offers[lines[2]], UnorderedElementsAre("--profile"));
-  EXPECT_THAT(offers[lines[3]], UnorderedElementsAre("off", "kernels", "full"));
+  EXPECT_THAT(offers[lines[3]], UnorderedElementsAre("auto", "off", "kernels", "full"));
   EXPECT_THAT(offers[lines[4]], UnorderedElementsAre(EndsWith("alternating")));
   EXPECT_THAT(offers[lines[5]], UnorderedElementsAre("bash", "zsh", "fish"));
   for (const std::string& command : commands) {
