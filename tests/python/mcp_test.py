@@ -242,7 +242,7 @@ def recorded(tmp_path):
     return wrapper, running
 
 
-def await_true(condition, seconds=10):
+def await_true(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
