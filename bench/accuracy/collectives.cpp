@@ -109,7 +109,8 @@ std::optional<double> PredictedUs(const Row& row) {
   cluster.nic_bandwidth = 50e9;
   cluster.fabric = gpu->name;
   cluster.switch_bandwidth = gpu->link_bandwidth > 0 ? gpu->link_bandwidth : gpu->pcie_bandwidth;
-  lanescope::Collective collective{*kind};
+  lanescope::Collective collective;
+  collective.kind = *kind;
   collective.bytes = static_cast<int64_t>(row.bytes);
   collective.ranks = {0, cluster.num_gpus(), 1};
   if (row.dtype == "int8") collective.dtype = lanescope::DataType::kInt8;
