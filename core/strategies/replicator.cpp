@@ -215,7 +215,7 @@ class Replicator {
     return type == DataType::kFloat || type == DataType::kHalf || type == DataType::kBfloat16 ||
            type == DataType::kDouble;
   }
-  // What a replica counts in a mean, as a number of this type.
+  // The share of a replica in a mean, as a number of this type.
   Endpoint Share(const std::string& scope, DataType type) {
     const NodeId share = AddConstant(scope + "share", Tensor::Scalar(1.0f / static_cast<float>(replicas())));
     if (type == DataType::kFloat) return {share, 0};
