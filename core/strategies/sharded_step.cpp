@@ -142,15 +142,7 @@ class Writer {
   }
 
   void WriteUpdate(NodeId id, NodeId variable) {
-    const int64_t elements = graph_.node(variable).GetShapeAttr("shape").NumElements();
-    Shards parts;
-    for (size_t r = 0; r < count(); ++r) {
-      Node node = PartOf(id, r);
-      for (const Endpoint& input : graph_.node(id).inputs)
-        node.inputs.push_back(PartOfInput(input, elements, r));
-      parts.push_back({result_.graph.AddNode(std::move(node)), 0});
-    }
-    shards_[{id, 0}] = std::move(parts);
+    shards_[{id, 0}] = CopyInParts(id, graph_.node(variable).GetShapeAttr("shape").NumElements());
   }
 
   // A variable itself, a part of what has as many elements, or a number for all of them.
@@ -166,9 +158,9 @@ class Writer {
       Write(of.node);
       return shards_.at(key);
     }
-    Shards parts = parts_.IsRead(of.node)      ? CopyInParts(of.node)
+    Shards parts = parts_.IsRead(of.node)      ? CopyInParts(of.node, ElementsOf(of))
                    : IsMeanOfReplicas(of.node) ? Scattered(of.node)
-                   : IsCopiedInParts(of)       ? CopyInParts(of.node)
+                   : IsCopiedInParts(of)       ? CopyInParts(of.node, ElementsOf(of))
                                                : Split(of);
     return shards_[key] = std::move(parts);
   }
@@ -186,8 +178,8 @@ class Writer {
     }
     return any;
   }
-  Shards CopyInParts(NodeId id) {
-    const int64_t elements = ElementsOf({id, 0});
+  // `elements`: of what the node computes or updates as a whole.
+  Shards CopyInParts(NodeId id, int64_t elements) {
     Shards parts;
     for (size_t r = 0; r < count(); ++r) {
       Node node = PartOf(id, r);

@@ -60,6 +60,8 @@ TEST(Plans, BadInputIsOneLineWithTheNearest) {
        "the nearest that is one is 24"},
       {{"simulate", "llama-4", "--plan", "dp=8", "--machine", "dgx-h100:8", "--global-batch", "32"},
        "did you mean"},
+      {{"search", Sample("polynomial"), "--plans", "--machine", "dgx-h100:8", "--global-batch", "8"},
+       "is no model's shape"},
       {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "dgx-h100:9x", "--global-batch", "32"},
        "a number of GPUs"},
       {{"simulate", "llama-3-8b", "--plan", "dp=8", "--global-batch", "32"}, "--machine dgx-h100:64"},
