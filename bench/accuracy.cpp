@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scoreboard of predictions: networks, strategies, machines; each measured, calibrated on one run and
 // predicted. Not a Google Benchmark.
 //

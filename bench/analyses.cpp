@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Analyses of large traces: how long they take, and how much memory at their peak. Goals: 60 bytes a kernel
 // of a trace without steps; a run of 100,000 steps in 1 s.
 #include <benchmark/benchmark.h>

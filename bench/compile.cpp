@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compiling: shape inference and the passes from graph to schedule, by node of the graph.
 #include <benchmark/benchmark.h>
 

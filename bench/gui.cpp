@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timeline: drawing 10 million slices, opening a trace of them, and answering an edit of a large graph.
 #include <benchmark/benchmark.h>
 

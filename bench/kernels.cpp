@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of host kernels on one worker: matrix products, convolutions,
 // transcendental loops against the C library, streaming loops against memcpy.
 #include <benchmark/benchmark.h>

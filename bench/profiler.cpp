@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The path of captured records, at a rate that no GPU reaches for long: a producer fills buffers as the
 // driver does, they are decoded, sent over the socket, checked, and written into a trace.
 #include <benchmark/benchmark.h>

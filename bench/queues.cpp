@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records through queues on one core. Goal: a million a second through a FIFO queue of small tensors.
 #include <benchmark/benchmark.h>
 

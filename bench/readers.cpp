@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of a file in the page cache, and lines of CSV. Goals: TFRecord over 1 GB/s, CSV over 200 MB/s.
 #include <benchmark/benchmark.h>
 #include <unistd.h>

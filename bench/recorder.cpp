@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What recording costs an executing thread. Goals: reading the clock about 10 ns, pushing under 10 ns, an op
 // (two clock readings and a push) under 50 ns.
 #include "core/record/recorder.h"

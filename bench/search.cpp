@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placements that the search evaluates per second, one thread, on a graph of 300 tasks and two GPUs (items
 // are evaluations). "model": random placements, each evaluated to its end; "move": each one random move from
 // the last, and evaluated to its end; "chain": as annealing meets them, most of them given up early; "full":

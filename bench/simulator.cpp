@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Speed of the simulator: tasks (ops and copies) per second on a random graph over 8 devices in a star, links
 // of 12.5 GB/s, a shared backbone of 25 GB/s. "alone": copies take their time alone; "shared": max-min fair
 // links; "frozen": step times by one pass, without events. "prepare" includes reading the schedule, as the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Demands of a step on the driver of its GPUs, counted on a CUDA made of host memory: calls, and nodes of
 // recorded graphs that note a time. Steps whose commands are not timed ("0") have none of the latter.
 #include <benchmark/benchmark.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows per second into a trace, with a reader at work, and the time of a summary.
 //   bench_trace_writer [rows]
 // Goals: full 40-column kernel rows at 350k rows/s with readers not locked out; summary 1.2 s per 10M rows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each effect of the model changes in predictions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fmt's functions, compiled from its headers: the program carries them itself, since releases of a system
 // have different libfmts, and one package is for several releases.
 #include <fmt/format-inl.h>

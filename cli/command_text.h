@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands of the program and their options as texts: what --help prints, for manual pages and shells.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command `compare`: its options and what it prints at the end.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Completions for shells, as scripts that know every command, option and choice by themselves.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "cli/fetch_files.h"
 
 #include <fmt/core.h>

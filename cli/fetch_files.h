@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fetches of every step as .npy files in a folder.
 #pragma once
 

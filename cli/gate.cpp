@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command `gate`: its options, where its sides come from, and what it prints.
 #include "study/gate/gate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sides of a gate as they are named on the command line: traces, and baselines of a store.
 #pragma once
 

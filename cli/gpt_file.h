@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files with training steps of GPT models.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs named on the command line with strategies of their own: GRAPH:STRATEGY,...
 #pragma once
 

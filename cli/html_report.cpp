@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommand `report`: what a trace says, as a page to pass on.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signals that end the program: SIGINT (Ctrl-C), SIGTERM and SIGHUP. The exit status is then 128 and the
 // signal's number.
 #pragma once

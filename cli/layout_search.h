@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `search` of a graph that `make gpt` wrote: over layouts, not placements.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placements for PyTorch's libraries instead of tables: --format and --no-split.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options of every command as one page of Markdown: docs/reference/options.md.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where nodes run, in TensorFlow's words (--log-device-placement).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plans of parallelism on the command line: the search for the best, and the step of one.
 #pragma once
 

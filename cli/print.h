@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one way out for everything that the program prints: no text of a file, a name or a program reaches the
 // terminal with characters that command it. Control characters of our own: line breaks, tabs, and what
 // Progress rewrites its line with.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions as tables, and what the command line takes from the layer below for its JSON.
 #pragma once
 

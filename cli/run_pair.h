@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs named on the command line: FILE[:RUN] FILE[:RUN], or FILE A B.
 #pragma once
 

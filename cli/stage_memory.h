@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU of each stage of a GPT model's step holds, as a table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sweeps over link bandwidths: what the command line says of them, and their report.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces as people have them: besides those of lanescope and Nsight Systems, those that ImportTraces knows,
 // and folders of a job's ranks.
 #pragma once

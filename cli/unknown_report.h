@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a command line says of ops that are unknown here.
 #pragma once
 

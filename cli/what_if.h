@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `simulate TRACE`: what a trace's steps would take if something in it were different.
 #pragma once
 

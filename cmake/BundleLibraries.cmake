@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Copies the libraries that `program` and those in `loaded_later` need into `folder` of the prefix, under the names by which
 # they are loaded. The C and C++ libraries are the system's: its graphics drivers need newer ones than any package brings.
 file(GET_RUNTIME_DEPENDENCIES

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Turns a text file into raw string literals, in pieces that every compiler accepts: #include it as an initialiser.
 file(READ ${INPUT} text)
 string(LENGTH "${text}" length)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiles through ccache where it is installed, unless another launcher was chosen.
 find_program(LANESCOPE_CCACHE ccache DOC "Compiler cache; empty: none")
 mark_as_advanced(LANESCOPE_CCACHE)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The CUDA module: found toolkits are used unless LANESCOPE_CUDA says no. Works with a toolkit as NVIDIA installs it, and
 # with one that is spread over Python packages (nvidia/*/lib), whose libraries carry a version in their names.
 set(LANESCOPE_CUDA AUTO CACHE STRING "Build the CUDA module: AUTO (where a toolkit is found), ON or OFF")

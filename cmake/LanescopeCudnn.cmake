@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # cuDNN for the CUDA module's convolutions: used where it is found unless LANESCOPE_CUDNN says no. It is looked for in
 # LANESCOPE_CUDA_LIBRARY_DIRS, in the toolkit, in Python packages beside it and in the system's folders.
 set(LANESCOPE_CUDNN AUTO CACHE STRING "Convolve by cuDNN: AUTO (where it is found), ON or OFF")

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Install rules and the CMake package: find_package(lanescope) gives lanescope::core, ::graphs, ::exec, ::sims, ::traces and ::study.
 # Components, which packages are made of (LanescopePackages.cmake): `program`, `development`, `cuda`.
 include(CMakePackageConfigHelpers)

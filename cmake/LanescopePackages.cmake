@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Packages by `cpack`: Debian packages by component, and a tarball with all that the program needs beside the C and C++
 # libraries. docs/guides/packages.md says what is in which, and where they run.
 set(CPACK_PACKAGE_NAME lanescope)

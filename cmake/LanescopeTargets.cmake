@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compile options that every target of the project shares, and helpers that make a library or a test program of a folder.
 
 add_library(lanescope_options INTERFACE)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What differs between the kinds of packages; cpack reads this for each of them.
 if(CPACK_GENERATOR STREQUAL "TGZ")
   set(CPACK_COMPONENTS_ALL program bundle)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Writes the commit that SOURCE is at into OUTPUT, where that changes something: a definition of lanescope::Commit(), empty where
 # it is not known. A source archive has its commit in cmake/commit.txt, which git fills in.
 file(STRINGS ${SOURCE}/cmake/commit.txt commit LIMIT_COUNT 1)

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # TensorFlow 2.21.0 (CPU) beside onnxruntime 1.32.0, a convolution whose filter has an infinite element.
 #
 # TensorFlow multiplies the zeros of the padding: where the infinite element lies on padding the result is NaN (0 * Inf).

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch 2.15.0, torch.distributed with Gloo, torch.profiler.
 #
 # A reduce-scatter of Gloo is an all-reduce of the whole input, of which each rank keeps its part: twice the bytes on the wire.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # HolisticTraceAnalysis 0.5.0 on a valid trace of PyTorch whose kernels last about a microsecond, as decoding makes them.
 #
 # The begin of every event is rounded up and its end down to whole microseconds before anything is added up. A kernel that lies within

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # JAX 0.10.2, jax.profiler.trace.
 #
 # The profiler leaves two files of one recording. The XPlane has every event; the JSON beside it, which Perfetto and chrome://tracing

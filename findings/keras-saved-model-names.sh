@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # TensorFlow 2.21.0 (CPU) with Keras 3.15.1, tf.saved_model.save of a Keras model.
 #
 # The file of variables knows them by the path of Python objects ("_layers/1/bias"), the graph by the layer ("sequential/dense/bias"),

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch 2.15.0, torch.profiler's JSON (Kineto).
 #
 # Names of ranges are rewritten, not escaped: a double quote becomes a single one, a backslash a slash, a line feed nothing,

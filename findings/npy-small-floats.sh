@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # NumPy 2.4.6 with ml_dtypes 0.6.0, the types that JAX, TensorFlow and PyTorch's exports use for bfloat16, float8 and int4.
 #
 # numpy.save writes such an array without an error, and the file does not say what it is: bfloat16 becomes two raw bytes an element

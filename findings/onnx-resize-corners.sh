@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # onnx 1.23.2 (reference evaluator) beside onnxruntime 1.32.0, Resize by scales with coordinate_transformation_mode="align_corners".
 #
 # Where size times scale is no whole number the two take other pixels: ONNX's reference places the last pixel at the fraction

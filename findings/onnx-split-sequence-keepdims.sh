@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # onnx 1.23.2 (shape inference) beside onnxruntime 1.32.0, SplitToSequence with a size of parts and keepdims=0.
 #
 # The operator's text says that keepdims is ignored where 'split' is given, and ONNX infers shapes so. onnxruntime drops the axis all the

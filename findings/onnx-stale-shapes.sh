@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # onnx 1.23.2 (shape_inference.infer_shapes) beside onnxruntime 1.32.0.
 #
 # A wrong shape that a model carries (value_info left over from before an edit) is not corrected: it wins over what the op gives and

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # TensorFlow 2.21.0 (CPU), graphs over several devices.
 #
 # A constant of up to 16 elements is no longer one node that is sent to those who read it: after placement it is replaced by a copy on

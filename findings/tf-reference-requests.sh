@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # TensorFlow 2.21.0 (CPU), graphs with allow_soft_placement=False.
 #
 # Strict placement is not strict along a variable: a device that its update or its read asks for is replaced by the variable's own,

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # TensorFlow 2.21.0 (CPU), RunMetadata of FULL_TRACE.
 #
 # The step statistics leave out every send and receive, so what is copied between devices, and how long a reader waited for it, is not

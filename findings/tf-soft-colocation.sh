@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # TensorFlow 2.21.0 (CPU), graphs with allow_soft_placement=True.
 #
 # Two nodes that must share a device and ask for two different ones get neither: both go to the first device of the type.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch 2.15.0, torch.export.save and load of a model with a tied weight.
 #
 # The archive holds the tied weight once, but the loaded module has two parameters where the model had one: parameters() and every sum

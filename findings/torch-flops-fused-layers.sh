@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch 2.15.0, torch.utils.flop_counter.FlopCounterMode on a processor.
 #
 # A layer that PyTorch runs as one fused op counts as no work at all, and nothing says so.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch 2.15.0, torch.utils.flop_counter.FlopCounterMode.
 #
 # The gradient of a grouped convolution's filter counts as that of a dense one: once more for each group.

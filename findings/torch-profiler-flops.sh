@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # PyTorch 2.15.0, torch.profiler with with_flops=True.
 #
 # FLOPs of the profiler follow other rules than those of FlopCounterMode in the same package:

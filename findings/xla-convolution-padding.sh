@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # JAX 0.10.2 (XLA) and PyTorch's, TensorFlow's and ONNX's usual way to count, compiled.cost_analysis() on a processor.
 #
 # XLA counts the products of a convolution that meet an image and leaves those out that meet padding; FlopCounterMode of PyTorch,

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # JAX 0.10.2 (XLA), compiled.cost_analysis() on a processor.
 #
 # The body of a loop counts once, however often it runs, even where the compiled program itself says "known_trip_count": 10.

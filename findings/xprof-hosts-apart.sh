@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # JAX 0.10.2 and XProf 2.24.2, profiles of several hosts.
 #
 # Each XPlane counts time from the moment when its own host began to record, and XProf's viewer, given the XPlanes of one job,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Adam, of variables by reference and behind handles.
 #include <algorithm>
 

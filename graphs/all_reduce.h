@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sum of one tensor a device, on every device: a schedule of copies and additions, written as ordinary
 // nodes, so that it runs anywhere and costs what its copies cost on the machine's links.
 #pragma once

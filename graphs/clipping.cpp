@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients that are too large, made smaller.
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/optimizer.h"

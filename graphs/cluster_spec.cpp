@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "graphs/cluster_spec.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The jobs of a cluster and the addresses of their tasks, as TensorFlow's ClusterSpec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes of collectives as op functions write them. Internal to graphs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all of some devices do together, beside the sum of graphs/all_reduce.h: schedules of copies, sums and
 // joins, written as ordinary nodes, so that they run anywhere, between tasks too, have gradients, and cost
 // what their copies cost on the machine's links.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constants of one value, and shapes as tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device a scope asks for, as TensorFlow's DeviceSpec: any of five fields.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derivatives as graphs: what TensorFlow's tf.gradients adds to a graph, node for node.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an op function takes for a tensor: an output of a node, or a value that becomes a constant beside it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Input pipelines as part of a graph: queues, what fills them, batches out of them (TensorFlow's
 // input_producer, batch and their like). Who fills them when the graph runs is kept in the scope:
 // Scope::queue_runners().

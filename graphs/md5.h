@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MD5 (RFC 1321): the digest by which TensorFlow spreads variables over servers. Not for secrets. Internal to
 // graphs.
 #pragma once

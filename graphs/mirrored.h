@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data parallelism with a copy of every variable on each device: every replica reads its own copy, gradients
 // are averaged over all by an all-reduce, and every device makes the same update of its copies.
 #pragma once

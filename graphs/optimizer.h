@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizers: from a loss to the node that makes one training step, as TensorFlow 1 writes it. What an
 // optimizer remembers of a variable (its slots) lives with the variable, and so does every update; the two
 // powers of Adam live with the variable that is first by name.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One model on many devices: the batch is cut into equal parts, every device runs the model on one of them
 // with the same variables, and what comes out is joined, or its gradients are averaged.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device functions of training with parameter servers: variables go to the servers, all else to the workers,
 // as TensorFlow's replica_device_setter says.
 #pragma once

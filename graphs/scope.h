@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where graphs are written: a Scope owns a growing graph and says of every node that is added where it goes
 // and what it is called. Scopes of devices, names and the like last as long as the guard that opens them:
 //

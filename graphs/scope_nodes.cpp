@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a Scope adds nodes: names, constants for plain numbers, devices, colocation and control inputs.
 #include <algorithm>
 

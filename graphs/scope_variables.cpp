@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables of a Scope: a VariableV2 or a VarHandleOp, what it begins with, the Assign that says so, and what
 // reads it.
 #include "core/base/error.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training by several replicas, each a graph of its own, whose variables are shared: synchronously, as
 // TensorFlow's SyncReplicasOptimizer, and asynchronously.
 //

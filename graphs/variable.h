@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables of a graph that is being written, and how they begin.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timeline, in a window or as a picture. A build without ImGui has a stand-in that only says so.
 #pragma once
 

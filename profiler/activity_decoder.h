@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From buffers of activity records, as CUPTI fills them, to rows.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the fields of CUPTI's activity records lie, and which records a CUPTI delivers.
 //
 // From CUDA 12.2 to 13.5 records only grew at their ends: a field has one place for all versions, and whether

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A batch of activities as bytes, between processes of one machine that run the same Lanescope.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The buffers that CUPTI fills: all zero when handed out, made before they are needed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How captured processes hand their activities to the program that captures them: frames over a Unix socket.
 #pragma once
 

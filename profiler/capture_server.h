@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The capturing program's end of the channel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Capturing what this process does on its GPUs.
 #pragma once
 

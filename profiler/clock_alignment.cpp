@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "profiler/clock_alignment.h"
 
 #include "core/base/clock.h"

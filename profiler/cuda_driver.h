@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few functions of the CUDA driver that a capture needs, found in the library that the process uses. No
 // CUDA headers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What this program says to CUPTI and hears from it: the functions and numbers of its C interface that are
 // used here, which are the same from CUDA 12.2 on. Written down, so that one build works with every CUPTI and
 // is made where there is none; tests hold them against the headers of the toolkit at hand.

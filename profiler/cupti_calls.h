@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calls of CUDA's runtime and driver that a capture treats by themselves, by the numbers that CUPTI gives
 // them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records that describe the machine and the program's use of it: links, GPUs, contexts, streams.
 #include <algorithm>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which records and calls a capture asks CUPTI for.
 #pragma once
 

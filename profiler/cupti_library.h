@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUPTI library, loaded when the first capture begins: a program without a capture does not pay for it,
 // and one binary runs where there is none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of the Nsight Systems export by CUPTI's.
 #pragma once
 

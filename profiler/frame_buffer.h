@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bytes of a stream until the frames that they are part of are whole.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which command of a schedule a node of a CUDA graph executes.
 #pragma once
 

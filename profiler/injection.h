@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The capture inside a program that is not ours: what liblanescope_inject.so does when CUDA or NVTX loads it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUDA and NVTX look for in the library that CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH name.
 #include <elf.h>
 #include <nvtx3/nvToolsExt.h>

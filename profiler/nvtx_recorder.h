@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The NVTX ranges of a program.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "profiler/program_capture.h"
 
 #include <fmt/core.h>

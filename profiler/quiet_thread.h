@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads in a process that is somebody else's.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading text at an address that somebody else vouches for.
 #pragma once
 

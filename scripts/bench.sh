@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds and runs all benchmarks and prints one table. Arguments go to every benchmark program, for example
 #   scripts/bench.sh --benchmark_filter=Recorder
 set -euo pipefail

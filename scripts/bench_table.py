@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints one table of the repetitions in Google Benchmark's JSON files: bench_table.py FILE..."""
 
 import json

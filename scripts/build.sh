@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Configures and builds a preset, and shows how far it is: percent and time, on one line of a terminal, else a line every
 # tenth. What the tools say is kept in build/PRESET.log; of a build that fails its end is shown.
 #   scripts/build.sh PRESET [TARGET...]     without targets: everything. With CI=true warnings of release builds are errors

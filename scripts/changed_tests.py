@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints, as a regular expression for ctest, the tests that the change at hand most likely breaks.
 
 The change is what differs from the last commit; where nothing does, the last commit. Of a file of tests its own tests count.

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# Checks the format of all tracked C++ and CUDA files. Only clang-format 14 decides: other versions format differently.
+# SPDX-License-Identifier: Apache-2.0
+# Checks that all tracked sources name their license, and the format of those in C++ and CUDA. Only clang-format 14 decides:
+# other versions format differently.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,6 +9,13 @@ cd "$(dirname "$0")/.."
 if [[ ! -e .git ]] || ! command -v git > /dev/null; then
   echo "format check SKIPPED: this is no git checkout"
   exit 0
+fi
+
+unlicensed=$(git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh' '*.py' '*.sh' '*.cmake' '*CMakeLists.txt' '*.proto' .ci/run \
+  ':!tests/golden' ':!tests/fuzz/corpus' | xargs -0 grep --files-without-match '^[/#]* SPDX-License-Identifier: Apache-2.0$' || true)
+if [[ -n $unlicensed ]]; then
+  printf 'no line "SPDX-License-Identifier: Apache-2.0":\n%s\n' "$unlicensed" >&2
+  exit 1
 fi
 
 formatter=

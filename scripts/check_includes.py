@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Enforces who may include whom (docs/architecture.md, "Folders"), from the #include lines alone, and that names live in
 the namespace of their folder.
 

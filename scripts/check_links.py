@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the links of documents lead somewhere: to a file or folder of the tree, and to a heading of a document.
 
 Usage: check_links.py [ROOT]. Prints one line a broken link; exit status 1 if there are any. Addresses are not asked.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks how documents and comments are written.
 
 Usage: check_prose.py             the whole tree against scripts/prose_allowances.txt; exit status 1 if a count has risen
@@ -82,7 +83,7 @@ def comment_problems(text):
         opens = OPENING.search(line)
         if opens and not (whole_line and before.startswith("//")):
             yield number, f'a comment opens with "{opens.group(1)}"'
-        before = stripped
+        before = "" if stripped.startswith("// SPDX-") else stripped
 
 
 def room_of(path):

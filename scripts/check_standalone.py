@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles every .cpp file of the checkout by itself, without writing anything: in a batch of a folder
 (LANESCOPE_UNITY) and after a precompiled header a file may use what only another one includes.
 

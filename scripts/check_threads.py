@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Enforces how threads start: by lanescope::Thread (core/base/thread.h), which keeps what the work throws for whoever joins it.
 A thread that the system starts without it ends the program with the first exception, one without memory for one.
 

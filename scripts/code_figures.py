@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the figures of docs/results that say how large and how tidy the code is.
 
 Usage: code_figures.py [COMMIT]. COMMIT: HEAD. Counted are the .h, .cpp, .cu and .cuh files that git tracks. Those of

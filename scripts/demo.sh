@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # From a bare machine to the main job in one command: packages, release build, then placements of a training step measured,
 # predicted and compared. Takes no arguments.
 set -euo pipefail

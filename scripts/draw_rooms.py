@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Draws the folders and their rooms from the include rules: docs/internals/rooms.svg.
 
 Usage: draw_rooms.py [OUTPUT.svg]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Sourced by scripts that try something in fresh Debian systems: each lies in a folder, made by debootstrap. Wants root and a
 # mirror of Debian.

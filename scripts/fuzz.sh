@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Coverage-guided fuzzing of everything that reads input: builds the targets of tests/fuzz with Clang, libFuzzer,
 # AddressSanitizer and UndefinedBehaviorSanitizer, and runs them one after another.
 #   scripts/fuzz.sh [TARGET...] [--seconds N] [--jobs N]

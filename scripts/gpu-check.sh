@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Checks the CUDA backend and the capture on a computer with a GPU, what matters most first, and writes what came out to
 # OUTPUT.
 #   scripts/gpu-check.sh [OUTPUT]     OUTPUT: a folder, default build/gpu-check

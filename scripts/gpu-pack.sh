@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Packs what scripts/gpu-check.sh runs into one file, so that on the computer with the GPU nothing is compiled and nothing
 # installed: the programs, stripped, and the libraries they need but for the system's and CUDA's own.
 #   scripts/gpu-pack.sh [PACK] [BUILD]   PACK: default build/gpu-pack.tar.gz; BUILD: a build folder, default build/gpu, made
@@ -10,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [[ ${1:-} == -* ]]; then
-  sed -n '2,8s/^# \{0,1\}//p' "$0"
+  sed -n '3,9s/^# \{0,1\}//p' "$0"
   exit $([[ $1 == -h || $1 == --help ]] && echo 0 || echo 2)
 fi
 pack=${1:-build/gpu-pack.tar.gz} build=${2:-build/gpu}

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the sample graphs on the host's kernels and on a GPU and compares what they return, step by step.
 
 Usage: gpu_samples.py PROGRAM HOST_MACHINE GPU_MACHINE [--steps N] [GRAPH...]

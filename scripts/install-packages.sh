@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the Debian packages that building needs. Does nothing, and needs no root, when all are there.
 #   scripts/install-packages.sh [--tests|--fuzz]
 #     --tests: and those that tests run. A browser without a display, which one test opens a report in, is installed where the

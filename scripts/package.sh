@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds the packages of docs/guides/packages.md into build/package/packages.
 #   scripts/package.sh [CMAKE_OPTION...]     e.g. -DLANESCOPE_CUDA=OFF
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes build/python-env, a Python with what the package's module and its tests need (nanobind, NumPy, pytest) and Debian has
 # not, with the schema that Perfetto publishes, which exports are read back by, with pandas and pyarrow, whose tables traces
 # become, and with mcp, by which agents ask traces. Does nothing when all is there; says so and goes on where the package registry cannot be reached: the tests then say

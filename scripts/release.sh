@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Makes a release from a tag: source archive, Debian packages, tarball, wheel and container recipe, all built from the archive
 # alone, and their checksums, into build/release.
 #   scripts/release.sh TAG                e.g. v0.2.0
@@ -9,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 usage() {
-  sed -n '2,7s/^# //p' "$0"
+  sed -n '3,8s/^# //p' "$0"
   exit 2
 }
 fail() {

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds and runs all tests.
 #   scripts/test.sh             release build, all tests, include and thread rules, format, prose, links
 #   scripts/test.sh --quick     after a build: the rules, and the tests that the change at hand most likely breaks

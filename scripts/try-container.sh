@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Carries out the Containerfile where there is no container engine: its stages one by one in fresh Debian systems, then the
 # program of the last. Wants root, debootstrap and a mirror of Debian.
 #   scripts/try-container.sh FOLDER     FOLDER gets a system for each stage.
@@ -7,7 +8,7 @@ set -euo pipefail
 . "$(dirname "$0")/fresh_system.sh"
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 if (($# != 1)) || [[ $1 == -* ]]; then
-  sed -n '2,4s/^# //p' "$0"
+  sed -n '3,5s/^# //p' "$0"
   exit 2
 fi
 folder=$(mkdir -p "$1" && cd "$1" && pwd)

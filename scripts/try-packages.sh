@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs the packages that scripts/package.sh built in fresh Debian systems, and uses them there. Wants root, debootstrap
 # and a mirror of Debian.
 #   scripts/try-packages.sh FOLDER [RELEASE...]     RELEASE: 12, 13; default: both. FOLDER gets systems for each.
@@ -8,7 +9,7 @@ set -euo pipefail
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 packages=$source_dir/build/package/packages
 if (($# == 0)) || [[ $1 == -* ]]; then
-  sed -n '2,4s/^# //p' "$0"
+  sed -n '3,5s/^# //p' "$0"
   exit 2
 fi
 folder=$(mkdir -p "$1" && cd "$1" && pwd)

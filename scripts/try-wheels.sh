@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Builds and installs the Python package as its users do, by `pip install .` in a fresh environment of each interpreter, and
 # runs its tests from there. Wants a registry of Python packages, and what scripts/install-packages.sh installs.
 #   scripts/try-wheels.sh FOLDER [PYTHON...]     default: python3. FOLDER gets an environment for each.
@@ -6,7 +7,7 @@
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 if (($# == 0)) || [[ $1 == -* ]]; then
-  sed -n '2,5s/^# //p' "$0"
+  sed -n '3,6s/^# //p' "$0"
   exit 2
 fi
 folder=$(mkdir -p "$1" && cd "$1" && pwd)

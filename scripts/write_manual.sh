@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Writes manual pages, compressed, and completions as they are installed: write_manual.sh LANESCOPE FOLDER
 set -euo pipefail
 program=$1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The CUDA kernels themselves on a computer without a GPU: their sources with the launches rewritten, compiled as C++ against
 # an emulator, run by the tests of tests/exec/cuda/gpu and some whole steps. Sanitizers do not follow its threads.
 find_program(LANESCOPE_PYTHON python3)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How well steps of several processes are predicted: cluster.py [--ranks 2,4] [--network 12.5MB/s,1GB/s] [--rounds N] [--traces FOLDER].
 
 For 2 and for 4 processes of this computer, whose network is emulated (samples/machines, with links and a network

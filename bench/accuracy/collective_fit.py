@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fits the law of collectives within a node: collective_fit.py ROWS.csv > core/machine/collectives.tsv. Needs numpy and scipy.
 
 Law, of x bytes that pass a GPU's link, among n GPUs:

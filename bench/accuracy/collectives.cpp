@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // collectives ROWS.csv: predicts every row of measured collectives by the law of its GPU, and prints how far
 // off that is by class and against the goals. Rows have columns gpu, op, gpus, nodes, dtype, bytes and us.
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of measured figures: lines of comma-separated values under a line of names.
 #pragma once
 

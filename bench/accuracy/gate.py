@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How often `lanescope gate` is wrong, and what it finds: gate.py LANESCOPE [--pairs N] [--found N] [--rounds N]
 [--runs N].
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A strategy of another program, as plug-ins are: the first half of the work on GPU:0, the rest on GPU:1."""
 
 import json

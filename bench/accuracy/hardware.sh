@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Repeats on this computer's GPU what docs/results/accuracy.md says of an H100, in under ten minutes:
 # hardware.sh [PROGRAMS [FOLDER]]
 #

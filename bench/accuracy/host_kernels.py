@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Prints the table of sims/cost/host_kernels.cpp: how fast this program's kernels are on one worker of a host.
 
 host_kernels.py TRACE.db...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kernels gemm.csv attention.csv: fits the laws of sims/plans/kernels.h to measured kernels, GPU by GPU, and
 // prints them as sims/plans/gpus.cpp has them, with their residuals.
 

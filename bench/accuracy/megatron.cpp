@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // megatron [--fit FITTED.csv] ROWS.csv: predicts every row of measured GPT training steps, and how far off
 // that is. With --fit by constants that are fitted to other rows, and printed; else by those of
 // sims/megatron.

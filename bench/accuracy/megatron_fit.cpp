@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "bench/accuracy/megatron_fit.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The networks of the scoreboard: training steps of the usual shapes, small enough that a step takes some
 // milliseconds on one core. Written with graphs/, so that every run of the scoreboard has the same.
 #pragma once

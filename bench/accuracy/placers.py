@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the placers of published papers make of networks on four GPUs, beside one GPU: FOLDER holds the networks of
 bench/peers/export_networks.py.
 

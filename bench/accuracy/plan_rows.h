@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Published training steps with their plans, as predictions take them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // plans [--per-source] [--kernels-alone] ROWS.csv...: predicts every published training step from its model,
 // plan and machine, and how far off that is, by source and size, memory too. With --per-source by one
 // constant a source, the median of its other rows. With --kernels-alone without what is known of clocks under

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Speed-ups of TensorFlow's published benchmarks beside what is predicted: FOLDER holds the networks of
 bench/peers/export_networks.py --synthetic.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """How far replays of traces are from what was measured, as a table.
 
   bench/accuracy/replays.py LANESCOPE FILE... [--set CHANGE]...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Synchronous or asynchronous training with a slow worker, predicted and measured: replicas.py FOLDER [--ratios 1,2]
 [--rounds N].
 

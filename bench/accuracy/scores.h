@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scoreboard says of the predicted runs of many traces.
 #pragma once
 

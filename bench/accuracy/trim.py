@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes a trace of the scoreboard small enough to be committed: trim.py IN.db OUT.db STRATEGY...
 
 Of the measured runs of these strategies it keeps the steps whose length is nearest to the median of those that

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes training steps of well-known networks, FOLDER/NAME.pbtxt and NAME.run.json, for step_beside_tensorflow.py.
 
   tf/bin/python bench/peers/export_networks.py build/networks [NAME...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of images: MNIST's, AlexNet, VGG16, ResNet-50 and Inception V3, as training steps."""
 
 import numpy as np

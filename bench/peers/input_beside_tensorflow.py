@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Queues, readers and parsers of Lanescope and of TensorFlow on the same data: rates by processor time, one thread.
 
   bench/peers/input_beside_tensorflow.py --python tf/bin/python

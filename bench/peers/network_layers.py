@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Layers of the benchmark networks: graph mode, reference variables, fixed seeds."""
 
 import tensorflow.compat.v1 as tf

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Networks of sequences: an unrolled LSTM and a small transformer, as training steps."""
 
 import tensorflow.compat.v1 as tf

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares makespans with SimGrid on random graphs with shared links. Not part of the build:
 //   apt-get install libsimgrid-dev
 //   g++ -std=c++20 -O2 -I. bench/peers/simgrid_makespan.cpp BUILD/sims/liblanescope_sims.a

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The same training steps by Lanescope and by TensorFlow on the CPU: same graph files, feeds and number of threads.
 
 Runs the two in turn, several rounds, and prints for each graph the median step time of each (over the rounds) and the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times TensorFlow's queues, readers and parsers on the data of bench/queues.cpp and bench/readers.cpp, on one thread.
 
 Prints one JSON object: by benchmark name of ours, records or bytes a second of processor time.

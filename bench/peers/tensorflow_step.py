@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times the steps of a sample graph in TensorFlow on the CPU and prints one JSON object, times in ns.
 
 Usage: tensorflow_step.py GRAPH.pbtxt [options]

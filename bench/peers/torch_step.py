@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Times training steps of the sample models in PyTorch on a GPU and prints one JSON object a line, times in ns.
 
 Usage: torch_step.py [--models deepconn,cifar10] [--modes eager,compiled] [--steps N] [--warmup N]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is done after this process was killed, where no destructor can. Internal to core, profiler and study.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CLOCK_MONOTONIC in ns, read through the time-stamp counter.
 //
 // The kernel's clock is approximated by straight segments: ns = start_ns + (tsc - start_tsc) * rate. Whoever

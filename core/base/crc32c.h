@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checksum of TensorFlow's files (Castagnoli's polynomial).
 #pragma once
 

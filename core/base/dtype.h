@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element types, with TensorFlow's enumeration numbers (types.proto), so that they read and write GraphDef
 // without a table.
 #pragma once

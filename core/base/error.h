@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one exception type of the project. Fallible work throws Error; the edges (command line, GUI, worker
 // threads) catch it and print `error: CODE: message`. Broken invariants are LANESCOPE_CHECKs: they mean a
 // defect here, never bad input.

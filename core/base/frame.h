@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers and texts one behind the other, as processes of a job send each other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads, of one process or of several that share memory, that sleep until a word changes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file in the making, which nobody sees until it is whole. Internal to core/base.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers that say what they count, and vectors that only such a number indexes: the number of a value is no
 // number of a command.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How it is said that a signal ended something. Internal to core, profiler and study.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A set of small numbers whose least member is at hand.
 #pragma once
 

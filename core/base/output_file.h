@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files that appear under their names whole or not at all.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts from files, programs and people as a terminal may show them.
 #pragma once
 

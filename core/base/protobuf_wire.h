@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Messages of protobuf field by field: of files that have too many to make objects of, and of formats whose
 // definitions are not here.
 #pragma once

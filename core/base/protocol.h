@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The version of what the processes of a job send each other.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists in one array, for data that would else be a vector of vectors: dependencies, users, lists by number.
 #pragma once
 

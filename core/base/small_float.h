@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating-point numbers of 16 bits, as they lie in memory: half (IEEE) and bfloat16. Arithmetic is done in
 // float; what is rounded is rounded to the nearest, ties to even.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that may have to end before it is done: whoever starts it says when, its long loops ask.
 #pragma once
 

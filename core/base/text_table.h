@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables for people: on a terminal, in a document.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How every thread of the project starts, and how what it throws comes back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities with their units: read, written for people, and written as texts that read back to the very same
 // number.
 #pragma once

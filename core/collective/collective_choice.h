@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // By which algorithm a collective is done. Internal to core/collective.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plays the messages and the work of a collective through virtual time. Internal to core.
 #pragma once
 

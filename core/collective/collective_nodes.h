@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The nodes of a graph's collectives: which belong together. Internal to core/collective.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In which order the parts of a collective are copied and combined, whoever writes the nodes.
 #pragma once
 

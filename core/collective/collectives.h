@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives of a graph, replaced by the copies and sums that they are made of.
 #pragma once
 

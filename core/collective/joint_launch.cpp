@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/collective/joint_launch.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives that the library of the devices runs (NCCL on CUDA GPUs): one launch a device, and all of them
 // together, since each waits on its device for the others.
 #pragma once

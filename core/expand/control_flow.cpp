@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/expand/control_flow.h"
 
 #include <algorithm>

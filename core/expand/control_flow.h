@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops, branches and lists of tensors of a graph without calls, replaced. Internal to core/expand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a graph with loops, branches and lists is copied without them. Internal to core/expand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops and branches by functions: trips one after the other, both sides where data decide.
 #include <fmt/core.h>
 

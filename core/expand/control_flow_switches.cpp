@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Branches by Switch and Merge: which nodes are on which side of a condition.
 #include <algorithm>
 

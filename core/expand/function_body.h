@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A function of a graph's library as a graph of its own, and a graph as a function of a library.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of functions, replaced by the functions' nodes. Internal to core/expand: brings in generated headers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of a graph's library as graphs of their own. Internal to core/expand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/expand/functions.h"
 
 #include <google/protobuf/arena.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of a graph's functions, loops, branches and collectives, replaced by what they do: nothing after this
 // knows them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph that is written node by node, with what is known of every output. Internal to core/expand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optionals: what a branch hands out to the branch of its gradient. One that data choose is both, until
 // somebody on one side of that condition takes its components.
 #include "core/expand/tensor_list_call.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs that have been partitioned already, as TensorFlow does before it runs them: one again. Internal to
 // core/expand.
 #pragma once

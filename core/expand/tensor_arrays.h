@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorArray*V3 and Stack*V2, replaced by the elements of arrays and stacks. Internal to core/expand.
 #pragma once
 

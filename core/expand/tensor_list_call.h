@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node on lists of tensors, for the files that replace such nodes. Internal to core/expand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is appended to lists of tensors and taken off their ends, also where data say where those are.
 #include "core/expand/tensor_list_call.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of tensors that are made of tensors, and of nothing.
 #include <algorithm>
 

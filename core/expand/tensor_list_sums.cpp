@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of lists of tensors and of optionals, element by element, and what is zero like them: gradients that
 // meet.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of tensors (TensorList*) and optionals, replaced by their elements. Internal to core/expand.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes of a node: what a GraphDef's AttrValue can say. Kinds that no pass here reads (functions,
 // placeholders) are kept as their serialized bytes, so that a file comes out as it went in.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attributes between memory and the GraphDef messages. Internal to core: brings in generated headers.
 #pragma once
 

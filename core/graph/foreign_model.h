@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Model files of other programs, given where a graph was wanted. Internal to core/graph.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operator graph: what a GraphDef file says, with inputs resolved to node numbers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes graphs in C++ programs: builder.Op("MatMul", "c").Input(a).Input(b).Device("/gpu:0").Build().
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/graph/graph_io.h"
 
 #include <google/protobuf/arena.h>

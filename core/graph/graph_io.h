@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GraphDef files in and out: binary (.pb) and text (.pbtxt). Reading and writing without a change loses
 // nothing, except that text has no way to say fields of a newer format and the payload of a NaN.
 #pragma once

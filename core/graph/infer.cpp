@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes, dtypes and constant values of a whole graph, in one pass over its topological order.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes, dtypes and constant values of one node's outputs, for graphs that grow node by node.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loops of TensorFlow 1 in a graph, taken apart. Internal to core/graph: brings in generated headers.
 #pragma once
 

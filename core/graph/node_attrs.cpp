@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Typed access to the attributes of a node.
 #include "core/base/error.h"
 #include "core/graph/graph.h"

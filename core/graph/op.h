@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is known of every op: its signature, attributes, dtype rules, shape inference with partial values,
 // cost, and how it treats memory and state. Kernels are elsewhere (exec/); which device types have kernels is
 // a table (core/place/kernel_table.h).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the arguments of a node by its op's signature: which flat input or output number belongs to which
 // argument, and of which type it is.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The output types of all nodes of a graph. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops of TensorFlow 1 as nodes with functions. Internal to core: brings in generated headers.
 #pragma once
 

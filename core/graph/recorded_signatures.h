@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Signatures of the ops that TensorFlow knows, recorded from its registry (data/signatures.tsv, embedded at
 // build time): what placing a node takes of an op that has no definition here. Internal to core.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The dimensions of a tensor. A dimension is exactly known (n), bounded from above (the result of Unique, a
 // partial last batch) or unknown. A bound sizes memory; it never becomes a value.
 #pragma once

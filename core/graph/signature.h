@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The key under which the cost of an op is remembered: what determines its work, as text.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of half and bfloat16, and the same of float.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A host tensor: constants, feeds, fetches. Copies share the buffer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a graph against the op registry before anything is done with it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many of a device's workers a launch keeps busy.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a graph is fed that says of its inputs only what they are. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/inputs/feed_generators.h"
 
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds made from a counter-based hash: a pure function of (configuration, step), the same bits in any
 // program that follows docs/reference/run-configuration.md. Internal to core.
 #pragma once

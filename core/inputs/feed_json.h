@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One feed of a run configuration, from JSON. Internal to core: brings in the JSON library.
 #pragma once
 

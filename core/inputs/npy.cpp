@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy's array files: a magic number, a version, the length of a header, the header (a Python dictionary in
 // text form), the elements.
 #include <algorithm>

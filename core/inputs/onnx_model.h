@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models in ONNX files, as graphs of the ops that are known here.
 #pragma once
 

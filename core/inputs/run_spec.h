@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one step of a graph is: G.run.json beside G.pbtxt.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders as tf.saved_model.save writes them: a graph, what to call in it, and a checkpoint.
 #pragma once
 

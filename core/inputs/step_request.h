@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the run configuration of a graph to what its step compiles.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorFlow's checkpoints: PREFIX.index says which tensors there are, PREFIX.data-00000-of-00001 and the
 // like hold their bytes.
 #pragma once

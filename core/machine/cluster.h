@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines of many nodes, described by a few numbers: routes between their GPUs follow by formula.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The compact form of many nodes in machine files.
 #include "core/machine/collective.h"
 #include "core/machine/gpu_facts.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines made of tasks on several hosts, each with the devices of a machine of one task.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model by which NCCL chooses (NVIDIA/nccl, src/graph/tuning.cc, 2.10): a latency of so much a step and a
 // bandwidth, for each algorithm and each of three protocols; its constants are facts of that library.
 

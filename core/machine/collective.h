@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long collectives among GPUs of a cluster take.
 #pragma once
 

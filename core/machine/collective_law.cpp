@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/machine/collective_law.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives of GPUs whose machines were measured: laws by NVLink generation within a node
 // (collectives.tsv), and NCCL's own model, with corrections that were fitted to H100s, between nodes.
 // Internal to core.

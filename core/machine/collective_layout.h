@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the GPUs of a collective are, and what the network leaves them.
 // Internal to core.
 #pragma once

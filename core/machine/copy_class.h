@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between which kinds of place a copy goes, whatever kind the hardware reports. Measured and simulated runs
 // are counted alike.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a copy takes on its links.
 #pragma once
 

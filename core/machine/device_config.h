@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which GPUs of a machine a program sees, in which order, with how much of their memory, and as which logical
 // devices: what TensorFlow's GPUOptions say, for GPUs of any kind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorFlow's device names: /job:J/replica:R/task:T/device:TYPE:N, every component optional, any order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which queues a device has, and which of them a copy takes. The only answer: compiling, the search, list
 // schedules and the choice of collectives ask here.
 #pragma once

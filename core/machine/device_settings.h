@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices configured step by step before they are used, as programs of TensorFlow 2 do with tf.config.
 #pragma once
 

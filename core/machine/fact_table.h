@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of facts that are compiled in: lines of columns with tabs between, under a comment that names them.
 // Internal to core.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Facts of GPUs by their names: one table with its sources (gpus.tsv) for machines and cost laws.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices and links that a schedule is compiled for: found on this machine, read from a file, or both.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine file's values with the path that leads to each, so that errors name it. Internal to core/machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine files to Machine. Every value is checked, and every error names the field it is in.
 #include <set>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine to a machine file.
 #include "core/machine/machine_field.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Some of the devices of a machine as a machine of their own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines of thousands of GPUs from one line.
 #include <fmt/format.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tasks of a machine: processes, each with a host and its devices.
 #pragma once
 

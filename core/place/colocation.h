@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of nodes that must share a device, with what their members ask for: a union-find whose roots carry
 // the merged constraints. TensorFlow's rules (V1 placer), with its error texts. Internal to core.
 #pragma once

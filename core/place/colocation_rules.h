@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What makes nodes share a device: state that flows between them, and the groups that they name. TensorFlow's
 // rules.
 #pragma once

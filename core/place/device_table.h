@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The devices of a machine as the placer sees them: device types, and the order in which equal choices are
 // taken. Internal to core.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorFlow's table of kernels: which op runs on which device type for which dtypes, which arguments stay in
 // host memory, and the kernel's priority. Recorded from TensorFlow 2.15 (core/place/kernels.tsv, embedded at
 // build time).

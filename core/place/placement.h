@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which device runs each node, and optionally how urgent it is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/place/placement_log.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where ops run, in the words of TensorFlow's releases.
 #pragma once
 

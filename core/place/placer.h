@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorFlow's placer (V1 rules): device fields, default device, kernel availability, colocation, reference
 // and resource edges.
 #pragma once

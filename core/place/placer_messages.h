@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pieces of the placer's error texts. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/place/type_choices.h"
 
 #include <algorithm>

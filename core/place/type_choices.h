@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How groups of nodes agree on device types. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What float32 tensors become while they go from one task to another.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of what GPUs do goes into a trace beside a run's commands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happened, whoever made it happen: the executor (real time), the simulator (virtual time), CUPTI (a
 // GPU's own time).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gathers an InputRecord from the threads of a run.
 #pragma once
 

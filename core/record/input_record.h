@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the input of a run did: threads that fill queues while its steps empty them, who waited for what, and
 // how full the queues were.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lets a profiler learn which command of which schedule a device's activity belongs to.
 #pragma once
 

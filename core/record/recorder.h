@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Takes events from executing threads at the price of a few stores and hands them to a sink on its own
 // thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything about one run that its trace must say beside the events.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process of those that ran a run together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the commands of physical GPUs were timed in a run, which costs the step that they are in.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The instances of an op in a profile, in columns: a run without steps has as many as it has pieces of work.
 #pragma once
 

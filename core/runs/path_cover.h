@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The path of a step of which only times are known, and the time that work shares: both as work comes by
 // start, so that nobody needs a list of it. Internal to core.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs matched op by op, and where the difference of their step times comes from.
 #pragma once
 

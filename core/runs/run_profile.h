@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mean step of a run, op by op: how long each took, and how much of that the step waited for. What diff,
 // explain, compare and the timeline show.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run as its analyses see it, whoever ran and recorded it: commands on queues and what they wait for,
 // steps, and, in columns, the pieces of work that ran. Filled from the events of a schedule
 // (core/runs/event_view.h) or from what was read from SQLite (traces/read/trace_view.h, and the timeline's

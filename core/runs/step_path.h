@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What held a step up at each of its moments: the chain of launches and copies that made it as long as it is,
 // and how much room everything beside it had. The one answer for all runs, measured and simulated.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/runs/work_by_start.h"
 
 #include <algorithm>

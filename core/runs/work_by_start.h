@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All pieces of work of a run one after the other, without a list of them. Internal to core.
 #pragma once
 

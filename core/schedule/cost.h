@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the planner, the strategies and the simulator ask of a cost model. Implemented in sims/ (calibrated)
 // and, as the trivial second implementation, by RooflineCost here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rule that picks a queue's next command. The only implementation: executor and simulator both use it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the commands of a schedule are handed to the threads that issue them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The joint launches of a schedule (core/collective/joint_launch.h), each with its parts by rank.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks where a schedule's commands read and write, as a part of VerifySchedule. Internal to core.
 #pragma once
 

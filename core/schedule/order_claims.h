@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Claims of the form "this command is complete before that one starts", checked all at once by exact
 // reachability. Internal to core.
 #pragma once

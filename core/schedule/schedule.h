@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiled step: commands on queues, the values they read and write, and where those lie in memory.
 // Executor and simulator interpret the same Schedule; neither changes it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A schedule for programs: `place --dump-schedule --json`.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/stream_issue.h"
 
 #include <algorithm>

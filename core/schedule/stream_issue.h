@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a device with streams takes a command: whether it may be recorded with others, is issued by itself, or
 // needs the host. The executor issues by it and the simulator goes by it.
 #pragma once

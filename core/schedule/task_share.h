@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One task's share of a schedule: the commands of its own devices, and its ends of the messages between
 // tasks.
 #pragma once

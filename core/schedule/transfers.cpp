@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers as TensorFlow's partitioner would insert them, for the part of the graph that a request runs.
 #include <set>
 #include <tuple>

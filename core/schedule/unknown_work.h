@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which launches of a step have work that nobody knows, and what that comes from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checks a schedule from scratch. Shares nothing with the compiler's passes: order is decided by exact
 // reachability over the commands' dependencies and the in-order queues.
 

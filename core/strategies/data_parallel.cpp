@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One replica of the model for each GPU, each with its part of the batch; variables are shared, gradients are
 // averaged before the update (in-graph replication with synchronous updates: TensorFlow's CIFAR-10 tutorial
 // cifar10_multi_gpu_train.py, average_gradients; Abadi et al., "TensorFlow: A System for Large-Scale Machine

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop that m-etf and m-sct share: of all ready tasks and devices with room, the pair that can start
 // first. Internal to core.
 #pragma once

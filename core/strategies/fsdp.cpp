@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fully sharded data parallelism: a replica of the model for each GPU, and of every variable a part on each.
 // A variable is gathered before it is read and dropped after it, once forward and once backward; gradients
 // are reduced and scattered, and each GPU updates its parts alone (Rajbhandari et al., "ZeRO: Memory

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strategies that write another graph: what is placed, run and saved is theirs.
 #pragma once
 

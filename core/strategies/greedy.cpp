@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The placer of the TensorFlow white paper (Abadi et al., "TensorFlow: Large-Scale Machine Learning on
 // Heterogeneous Distributed Systems", 2015, section 3.2.1), which was never released: a simulated execution
 // from the sources on; each node that is reached goes to the feasible device on which it would finish

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Heterogeneous Earliest Finish Time: Topcuoglu, Hariri and Wu, "Performance-Effective and Low-Complexity
 // Task Scheduling for Heterogeneous Computing", IEEE TPDS 13(3), 2002. Tasks by falling upward rank, each
 // into the earliest gap of the device where it finishes soonest.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A schedule in the making: tasks get a device and a time, one after the other. The list-scheduling
 // strategies (greedy, heft, m-etf, m-sct) differ in which task they take next and where they put it.
 // Internal to core.

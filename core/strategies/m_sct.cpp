@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory-constrained Small Communication Times: Jeon et al., "Baechi: Fast Device Placement of Machine
 // Learning Graphs", SoCC 2020, after Hanen and Munier, "An Approximation Algorithm for Scheduling Dependent
 // Tasks on m Processors with Small Communication Delays", ETFA 1995.

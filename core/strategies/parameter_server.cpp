@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables and what updates them stay in host memory, where workers fetch them and bring gradients
 // (tf.train.replica_device_setter with one parameter server; Li et al., "Scaling Distributed Machine Learning
 // with the Parameter Server", 2014); all else goes where tower-split puts it. On several servers variables go

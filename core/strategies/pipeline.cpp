@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The graph is cut into stages, one for each GPU, and the batch into micro-batches that pass through them:
 // GPipe (Huang et al., "GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism", 2019)
 // and one forward, one backward (Narayanan et al., "PipeDream: Generalized Pipeline Parallelism for DNN

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ready tasks with the devices that they may go to, and which of these pairs starts first. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step's graph with everything that depends on the batch written once for each of several parts of it.
 // Internal to core.
 #pragma once

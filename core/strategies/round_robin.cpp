@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables take the GPUs in turn, as tf.train.replica_device_setter deals them to parameter servers
 // (RoundRobinStrategy of TensorFlow 1.x, python/training/device_setter.py); ops go where the first variable
 // that they read is, other ops where their inputs are. A network so becomes layers on one GPU after the

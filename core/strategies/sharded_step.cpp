@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/strategies/sharded_step.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step of replicas with its variables in parts, one on each GPU. Internal to core.
 #pragma once
 

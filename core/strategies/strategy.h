@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placement strategies: one file each under core/strategies/, one function each.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step without a placement: its launches, the tensors between them, and what each costs on every device.
 // List schedulers, the search and the lower bound work on it.
 #pragma once

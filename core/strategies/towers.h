@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the parallel towers of a graph by structure alone: branches that look the same and meet in one node.
 #pragma once
 

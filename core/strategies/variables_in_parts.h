@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which variables of a step can be cut into parts, and what stands for them. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How concurrent copies share links and buses: max-min fairness. Internal to core and sims.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals of time: their union, and what of one list lies within or without another. How long a device was
 // busy, how much of the copies was hidden, when input threads had the cores to themselves.
 #pragma once

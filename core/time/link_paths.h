@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The links of a machine as resources that copies share, and what a copy is on them. Internal to core and
 // sims.
 #pragma once

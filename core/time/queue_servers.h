@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How many commands of a queue run at once in virtual time. Internal to core and sims.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulator's clock. Virtual time is an integer count of 1/1024 ns: launches last whole ns and stay
 // exact, and the end of a copy on a shared link, which falls anywhere, is rounded by half a picosecond
 // instead of half a nanosecond, so that chains of copies do not drift. Internal to core and sims.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One timer per server and the earliest of them at hand. Internal to core and sims.
 #pragma once
 

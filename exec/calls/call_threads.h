@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads for calls that may wait for each other. Internal to exec.
 #pragma once
 

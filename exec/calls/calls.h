@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process that serves its devices is asked by those that run graphs on them, and what it answers.
 // Internal to exec.
 #pragma once

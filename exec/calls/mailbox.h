@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Letters of any length between processes of a job. Internal to exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process that runs graphs on the devices of others (exec/serve/task_server.h).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few CUDA calls that the backend's host logic makes beside those that every backend with streams has,
 // without CUDA's headers: implemented once for real (exec/cuda/module) and once as a recording stub
 // (tests/exec/cuda).

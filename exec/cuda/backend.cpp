@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPUs as CUDA shows them, as a backend of exec.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CUDA GPU, or a part of one, as a device of a session.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA backend is a module: a shared library beside the program, loaded when the first GPU is asked for,
 // so that one program runs everywhere.
 #pragma once

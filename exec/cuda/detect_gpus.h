@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs that the driver shows, as a machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU can do at most, by what its driver says of it: the figures of a data sheet.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a CUDA kernel sees of its launch beside KernelContext, and how kernels are registered. Everything in
 // exec/cuda/kernels codes against this file.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduces of CUDA GPUs by NCCL. Internal to exec.
 #pragma once
 

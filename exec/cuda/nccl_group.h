@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduces of CUDA GPUs of several processes by NCCL. Internal to exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL by its public names, without its headers: the program is built and runs where it is not installed.
 // Internal to exec.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers between CUDA GPUs of two processes by NCCL. Internal to exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where devices come from. Devices of host memory are always there; every other kind is a backend: a folder
 // of exec/ with a backend.cpp that defines
 //   namespace lanescope::exec::FOLDER { Backend& TheBackend(); }

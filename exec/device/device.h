@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A place that holds tensors and runs commands: made of host memory and threads (host_device.h), or one whose
 // work is issued ahead of time (stream_device.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices as sessions have them: one session's own, or shared by several.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/device/gpu_memory.h"
 
 #include <algorithm>

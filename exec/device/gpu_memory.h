@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a GPU's memory tensors may take.
 #pragma once
 

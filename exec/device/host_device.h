@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host and virtual GPUs: tensors in host memory, arithmetic by host threads.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches on several devices at once, each of which waits on its device for the others: collectives, as the
 // library of the devices runs them. What a backend may offer beside its streams (StreamDevice::joint).
 #pragma once

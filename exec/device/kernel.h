@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How an op's arithmetic runs on a device of host memory: kernels, their registry and what a kernel sees of
 // its launch.
 #pragma once

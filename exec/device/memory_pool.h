@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hands out ranges of memory that it takes from a device in large regions: best fit with coalescing, as
 // TensorFlow's GPU allocator does it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers between a GPU of this process and one of another, from memory to memory, as the library of the
 // devices makes them (NCCL on CUDA). What a backend may offer beside its streams (StreamDevice::peers).
 #pragma once

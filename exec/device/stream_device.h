@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices whose work is issued ahead of time: what goes to a stream runs later, in the stream's order. This
 // is all that the executor asks of such a backend. Of a device of host memory it asks none of it
 // (Device::streams() is null there): a command has run when the call that runs it returns.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation of one element, given what its channel holds, and its gradient. The single source of
 // host loops and device kernels.
 #pragma once

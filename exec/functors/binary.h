@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // y = op(a, b) for one element; the single source of host loops and device kernels. Values are TensorFlow's.
 // Integer divisors are never zero here: kernels check them first.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversion of one element between number types. Out of range, floating point becomes integers as on x86
 // (the smallest value of the 32- or 64-bit type that carries it), so that the result is the same everywhere.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exponential, logarithm and their kin for float, written so that a compiler vectorises the loop around them:
 // no branches, no tables, no calls. Accurate to about two units in the last place over the whole range; NaN,
 // infinities and signed zeros come out as from the C library. Polynomials were fitted by weighted least

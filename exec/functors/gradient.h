@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of element-wise functions. Arguments come in the order of TensorFlow's ops: functions of their
 // own output take (y, dy), activations take (dy, x) or, where the name says so, (dy, y).
 #pragma once

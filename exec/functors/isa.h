@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the instruction set that a translation unit is compiled for. Everything that a loop inlines lives
 // in a namespace of that name, so that the linker never merges code of one instruction set with code of
 // another.

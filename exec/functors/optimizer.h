@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One element's step of each optimizer: var and its slots change in place. Formulas are TensorFlow's
 // documented ones, in its order of operations. The single source of host loops and device kernels.
 #pragma once

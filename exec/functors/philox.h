@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The counter-based generator Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy
 // as 1, 2, 3", SC 2011) with the state layout, conversions and distributions of TensorFlow's CPU kernels, so
 // that a stream is the same numbers here and there. Internal to exec.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions: the identity, how an element joins a total, how two totals join. The single source of host
 // loops and device kernels.
 #pragma once

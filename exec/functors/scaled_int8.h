@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floats as signed bytes with a scale for all of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Special functions of one element, computed in double for both types. The single source of host loops and
 // device kernels.
 #pragma once

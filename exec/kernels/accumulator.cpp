@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators of gradients, on host memory.
 #include "exec/resources/accumulator.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors made from a few numbers, on host memory: Fill, Range, LinSpace, OneHot, diagonals.
 #include <algorithm>
 

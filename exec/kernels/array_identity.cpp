@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops whose outputs hold their inputs' elements as they are: constants, identities, checks and new shapes.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic on shapes: what Shape and its kin say, and which dimensions broadcasting repeats.
 #include <algorithm>
 

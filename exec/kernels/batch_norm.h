@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nodes of FusedBatchNorm and its gradient say and take, for every kind of device.
 #pragma once
 

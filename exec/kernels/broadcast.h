@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NumPy broadcasting of element-wise loops over dense tensors, reduced to runs: neighbouring dimensions in
 // which every operand behaves alike are merged, so that the innermost one is a run in which an operand either
 // advances or stays.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Candidates for the classes that a batch is told apart from, on host memory, number by number those of
 // TensorFlow's CPU kernels.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How candidate samplers choose classes: one class a distribution.
 #pragma once
 

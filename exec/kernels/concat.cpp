@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Joining and cutting along one axis, on host memory.
 #include "exec/kernels/array_kernels.h"
 #include "exec/kernels/join_plan.h"

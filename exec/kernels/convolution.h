@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What convolution and its gradients share on host memory: the product of patches and filters.
 #pragma once
 

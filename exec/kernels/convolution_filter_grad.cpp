@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of a convolution by its filter: sums over all positions of all images.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution, depthwise or not, and its gradients, for every kind of device.
 #pragma once
 

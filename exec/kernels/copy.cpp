@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies between strided views, on host memory: Transpose, Slice and their like.
 #include "exec/kernels/array_kernels.h"
 #include "exec/kernels/copy_plan.h"

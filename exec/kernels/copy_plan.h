@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that give every element a new place, for every kind of device: what each copies, and where.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts and bytes as numbers, on host memory.
 #include <algorithm>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution and its gradients on host memory: every input channel has filters of its own.
 #include "exec/kernels/depthwise.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The linear family's files for depthwise convolution, Einsum, Qr and triangular matrices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows dealt out by number, and put together again: DynamicPartition, DynamicStitch.
 #include "exec/kernels/partition_plan.h"
 #include "exec/kernels/row_access.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum on host memory.
 #include <algorithm>
 #include <cstring>

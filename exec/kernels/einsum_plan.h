@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Einsum of one or two operands, for every kind of device: both are turned so that a batch of matrix products
 // is left, and the result is turned as the equation says.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise kernels: from the loops' tables and the operands' shapes to blocks for the workers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The names of element-wise ops, for every kind of device.
 #pragma once
 

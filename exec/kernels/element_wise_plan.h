@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise ops with rules of their own, for every kind of device: which shapes go together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows by index, for every kind of device. Whether the indices are in range is the body's matter: on the host
 // one out of range is refused, in device memory its row is zeros, as in TensorFlow.
 #pragma once

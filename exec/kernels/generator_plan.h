@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors made from a few numbers, for every kind of device. Numbers of the plans are in host memory unless
 // said.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hashes of table keys: all 64 bits are mixed, so that the low ones choose a slot.
 #pragma once
 

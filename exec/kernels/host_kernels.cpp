@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Apart from the registry itself, so that who needs other kernels does not link these.
 #include "exec/kernels/queue_kernels.h"
 #include "exec/kernels/widened.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the operands of a launch on host memory to tensors of their own, and back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors side by side, for every kind of device: concatenations and their inverse. Axes and sizes are in
 // host memory.
 #pragma once

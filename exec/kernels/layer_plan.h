@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers of networks, for every kind of device: bias, pooling, local response normalisation, softmax and
 // cross entropy.
 #pragma once

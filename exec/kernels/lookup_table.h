@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state behind a lookup table's handle: a map from keys to values that is filled once and then only read.
 #pragma once
 

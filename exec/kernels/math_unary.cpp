@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/kernels/element_wise.h"
 #include "exec/kernels/element_wise_ops.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What MatMul and BatchMatMul ask of their operands, for every kind of device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of a maximum's gradient: every window takes the gradient at its first maximum.
 #include <algorithm>
 

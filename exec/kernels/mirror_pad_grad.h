@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of MirrorPad, element by element: what each element of the unpadded tensor gets from its place
 // and from its images in the borders. Evaluated on host and device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A session's hold on a resource that other sessions may name.
 #pragma once
 

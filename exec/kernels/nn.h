@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bodies of layers on host memory, and parts of RegisterNnKernels.
 #pragma once
 

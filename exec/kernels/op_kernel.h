@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of two parts. A plan says what a launch of an op does: it reads attributes, checks inputs, gives
 // the outputs their shapes, and is the same for every kind of device. A body does it and knows its device
 // alone.

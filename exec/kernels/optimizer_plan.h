@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of optimizers on variables and their slots, dense and by rows, for every kind of device: which inputs
 // each reads, in TensorFlow's order, and what is asked of them.
 #pragma once

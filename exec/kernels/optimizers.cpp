@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizer steps on host memory.
 #include "core/graph/work_pieces.h"
 #include "exec/kernels/optimizer_plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Borders around a tensor, on host memory.
 #include "exec/kernels/array_kernels.h"
 #include "exec/kernels/pad_plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/kernels/pad_plan.h"
 
 namespace lanescope::exec {

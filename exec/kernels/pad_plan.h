@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Borders around a tensor, for every kind of device: a constant, or its own elements mirrored.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows dealt out by number and put together again, and distinct values, for every kind of device.
 #pragma once
 

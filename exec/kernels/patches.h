@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Patches of images for convolution, read where the images lie. Taps in the padding are left out rather than
 // multiplied by zero: of small images they are a fifth of the work.
 #pragma once

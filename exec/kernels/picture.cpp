@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PNG and JPEG files as tensors, on host memory.
 #include "exec/kernels/host_tensors.h"
 #include "exec/kernels/op_kernel.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrices as a product of orthogonal and triangular ones, by Householder reflections with LAPACK's signs.
 #include "core/graph/ops/qr.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queue ops on host memory.
 #include "exec/kernels/host_tensors.h"
 #include "exec/kernels/op_kernel.h"

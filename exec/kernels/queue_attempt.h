@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A launch that is one attempt at a queue or an accumulator.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the handle of a queue to the queue.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of queues and what fills them; KernelRegistry::Host calls them.
 #pragma once
 

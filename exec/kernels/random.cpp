@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random tensors on host memory, number by number those of TensorFlow's CPU kernels for the same seeds. Every
 // group of outputs has its own place in the stream, so that work can be split anywhere.
 #include <algorithm>

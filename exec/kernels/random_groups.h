@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Groups of random numbers from their place in a Philox stream: the numbers that host kernels make, so that a
 // graph draws the same ones wherever it runs. Evaluated on host and device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random ops, for every kind of device: where their streams of numbers begin and go on.
 #pragma once
 

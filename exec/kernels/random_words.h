@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single numbers from a Philox stream, word by word.
 #pragma once
 

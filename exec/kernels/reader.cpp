@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reader ops on host memory.
 #include <mutex>
 #include <utility>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reduction of a dense tensor over some of its dimensions, in blocks whose borders depend on the shape alone.
 #pragma once
 

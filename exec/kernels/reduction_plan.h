@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, running sums and the largest elements, for every kind of device. Axes are in host memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/graph/work_pieces.h"
 #include "exec/functors/binary.h"
 #include "exec/kernels/reductions.h"

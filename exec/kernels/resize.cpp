@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resized images and their gradients on host memory.
 #include <algorithm>
 #include <cstring>

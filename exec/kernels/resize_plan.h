@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images of another size: which pixels of the image each pixel of the resized one is made of.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pixels of an image each row or column of the resized one is made of. Evaluated on host and device.
 #pragma once
 

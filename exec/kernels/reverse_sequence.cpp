@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of a batch reversed up to their lengths, on host memory.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Indices that name rows of a tensor: their checks, and how work on rows is split so that results depend on
 // nothing but the inputs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ways in which an update combines with what a row holds.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classes drawn from logits on host memory, number by number those of TensorFlow's CPU kernels on one thread.
 #include <algorithm>
 #include <cmath>

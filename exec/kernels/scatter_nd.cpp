@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates at coordinates, on host memory.
 #include "exec/kernels/row_access.h"
 #include "exec/kernels/scatter_plan.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates of rows, named by numbers or by coordinates, for every kind of device. Whether they are in range is
 // the body's matter: on the host one out of range is refused, in device memory it is left out, as in
 // TensorFlow.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Updates of a variable's rows by index, on host memory.
 #include <type_traits>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums (products, extremes) of rows that share a segment number.
 #include "core/graph/ops/segment.h"
 

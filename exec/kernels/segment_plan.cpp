@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/kernels/segment_plan.h"
 
 #include "core/graph/ops/segment.h"

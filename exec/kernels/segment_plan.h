@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums (products, extremes) of rows that share a segment number, for every kind of device. Whether numbers
 // are in range is the body's matter: in device memory those out of range are left out, since refusing them
 // would make the host wait.

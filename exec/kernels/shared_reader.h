@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A reader that several launches may want at once: they take turns, and wait for theirs without a thread.
 #pragma once
 

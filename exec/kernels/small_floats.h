@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of half and bfloat16 as floats and back, on host memory: how kernels that compute in float take
 // them.
 #pragma once

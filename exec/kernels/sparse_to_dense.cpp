@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SparseToDense: values at coordinates of a tensor that is `default_value` elsewhere.
 #include "exec/kernels/scatter_plan.h"
 #include "exec/kernels/sparse_kernels.h"

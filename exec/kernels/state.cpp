@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables on host memory: what replaces, counts and forgets them.
 #include <atomic>
 

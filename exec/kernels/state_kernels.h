@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files of the state family; RegisterStateKernels calls them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random tensors that follow from a seed alone, number by number those of TensorFlow's CPU kernels.
 #include "exec/kernels/stateless_random.h"
 

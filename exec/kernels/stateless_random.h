@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The random family's file for streams that follow from a seed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One loop nest behind slices, transposes, tiles, broadcasts, concatenations and pads: a copy between two
 // strided views of the same extents.
 #pragma once

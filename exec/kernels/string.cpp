@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers to text and back, and joining of texts.
 #include <array>
 #include <cctype>

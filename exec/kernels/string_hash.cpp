@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts to numbers of buckets.
 #include <farmhash.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summaries: serialized messages of named numbers (TensorFlow's Summary), and several of them joined.
 #include <fmt/core.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lookup table ops. The table lives in the session; its handle's node makes it, or whichever op meets it
 // first.
 #include <mutex>

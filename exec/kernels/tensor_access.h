@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers, shape checks and type dispatch that data-moving kernels share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pieces of strings, and files as strings, on host memory.
 #include <glob.h>
 

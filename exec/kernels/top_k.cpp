@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The largest elements of each row, on host memory: TopK, InTopK.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends of transfers whose other end is in another graph or step: they meet in the rendezvous of all sessions
 // that share resources.
 #include "exec/kernels/host_tensors.h"

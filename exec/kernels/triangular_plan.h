@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equations with triangular matrices, for every kind of device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equations with triangular matrices on host memory, by substitution row after row.
 #include <algorithm>
 

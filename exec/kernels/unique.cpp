@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distinct values and slices in order of first occurrence, and the coordinates of true elements.
 #include <bit>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Assignments to variables, for every kind of device.
 #pragma once
 

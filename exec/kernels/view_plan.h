@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops whose output holds the elements of one tensor in their order, under the same or another shape, for
 // every kind of device.
 #pragma once

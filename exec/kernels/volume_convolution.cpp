@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution of volumes and its gradients on host memory: products of the filter with patches, which are
 // laid out row by row for some rows of results at a time.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and pooling of volumes, for every kind of device.
 #pragma once
 

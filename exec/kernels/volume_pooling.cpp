@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling of volumes and its gradients on host memory.
 #include <algorithm>
 #include <limits>

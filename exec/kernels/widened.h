@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of half and bfloat16 made of those of float: operands become floats, results are rounded once.
 // Internal to exec.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Images under the windows of convolution and pooling.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors with 8 bits an element for messages between tasks (core/graph/ops/wire.h).
 #include "core/graph/ops/wire.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/functors/cast.h"
 
 #include <tuple>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution as a matrix product that reads its patches where they lie: the innermost loop keeps a tile of
 // positions times filters in registers, broadcasts elements of the patches and streams a panel of the filter.
 #include "exec/loops/fill.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which arithmetic each element-wise op is, and the types that it exists for: one list, from which the loops
 // of host memory and the kernels of devices are made.
 #pragma once

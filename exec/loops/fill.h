@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What each loop file offers to the dispatcher: one function per instruction set that writes its part of the
 // table.
 #pragma once

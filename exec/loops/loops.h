@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inner loops on plain memory, compiled once per instruction set and chosen at run time. Kernels split the
 // work and call these; nothing here knows of shapes, threads or devices.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation of rows of channels: everything goes by channel, so rows are worked on side by side.
 #include "exec/functors/batch_norm.h"
 #include "exec/loops/fill.h"

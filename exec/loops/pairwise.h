@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loop of two operands that advance or stay: rows of runs (Operand), specialised by what the run does.
 #pragma once
 

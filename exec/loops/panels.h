@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A matrix in panels of kPanel columns, [ceil(n / kPanel)][k][kPanel], the last one zero-filled: what
 // products and convolutions stream through.
 #pragma once

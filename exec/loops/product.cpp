@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products, and the gradient of a convolution by its filter as one of them: a tile of rows times two
 // vectors of columns in registers, over panels of the right factor that were copied side by side.
 #include "exec/loops/fill.h"

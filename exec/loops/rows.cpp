@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/functors/binary.h"
 #include "exec/functors/gradient.h"
 #include "exec/loops/fill.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/loops/element_wise_list.h"
 #include "exec/loops/fill.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectors of the instruction set that a loop file is compiled for, and the register tile that matrix products
 // and convolutions share: kTileRows rows times kPanelVectors vectors of totals.
 #pragma once

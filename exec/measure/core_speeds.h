@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast the cores are at a moment. What shares the hardware with this machine but not its system, such as
 // a thread of another machine on the same core, slows a core down for tenths of seconds or for minutes, and
 // no counter of the system tells.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs of this computer as a machine: what the driver says of them, how much of their memory may be used,
 // and, on request, what they are measured to do.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Microbenchmarks of the machine that virtual devices are made of: rates, links, and how work beside other
 // work slows down. They run no graph and no placement, so predictions may use them without seeing what they
 // predict.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Microbenchmarks of GPUs: copies alone and against each other, products and streaming kernels beside them.
 // Durations are the host's, from an empty device to an empty device, over so many repetitions that launching
 // does not count; of single copies too, since that is what a scheduled copy costs.

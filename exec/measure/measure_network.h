@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What messages between the processes of a job take.
 #pragma once
 

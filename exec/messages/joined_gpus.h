@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether the GPUs of a job's processes send to each other from memory to memory.
 #pragma once
 

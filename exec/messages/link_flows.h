@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Emulated links, for who moves bytes by other means and needs to know when they would be through.
 #pragma once
 

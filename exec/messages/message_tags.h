@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tags messages between processes have.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes a copy between host memories take the time that the machine's links say. Shares no code with the
 // simulator.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/messages/patient_wait.h"
 
 #include <sys/prctl.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a thread waits for messages that come in while it looks again and again.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The connections of a session's GPUs to those of other processes. Internal to exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The transfers between GPUs of two processes that are under way.
 #pragma once
 

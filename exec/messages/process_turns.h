@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who of a job's processes may use its GPUs for what several processes do together.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the processes of a job send tensors to each other. MPI is one (study/job/mpi.h), memory another
 // (tests/support/memory_transport.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a file one after the other, decompressed if need be, as many at once as a reader wants to see.
 #pragma once
 

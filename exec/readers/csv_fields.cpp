@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/readers/csv_fields.h"
 
 #include "core/base/error.h"

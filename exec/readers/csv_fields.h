@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line of comma-separated values cut into its fields, by TensorFlow's rules.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records that are tf.train.Example messages as columns of tensors.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The features of a serialized tf.train.Example, where they lie in it. Internal to exec/readers.
 #pragma once
 

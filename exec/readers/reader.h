@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records of one unit of work after the other, counted: what every reader op does.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of gradients of several workers that end once there are enough of them: synchronous replicas.
 #pragma once
 

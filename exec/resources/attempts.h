@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resources that calls wait for without a thread.
 #pragma once
 

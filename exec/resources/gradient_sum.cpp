@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/resources/gradient_sum.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an accumulator adds gradients up to: a tensor, or rows of one by their numbers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues that steps fill and empty: FIFO, random shuffle and padding FIFO, with TensorFlow's rules.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a queue is declared to be, and when two declarations mean one queue.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The elements that a queue holds, and which of them is next. Internal to exec/resources.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The elements of queues: what fits a declaration, batches cut into elements and elements joined to batches.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where tensors that one device sends meet those that wait for them, under keys that both know.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What steps share by a handle or by name.
 #pragma once
 

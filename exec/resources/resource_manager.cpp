@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/resources/resource_manager.h"
 
 #include <vector>

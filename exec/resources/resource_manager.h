@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What graphs share by name beyond one step: a resource has a container, a name and a C++ type.
 #pragma once
 

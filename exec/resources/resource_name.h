@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Under which name a node keeps its resource.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In what way each command of a schedule runs on the devices of a session.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends a group of threads together, and says why they ended.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs loaded schedules in real time: a driver thread for every worker of every issue queue
 // (core/schedule/issue_plan.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The driver of the messages to and from other tasks: it starts them as they become ready, looks which are
 // complete, and sleeps in between.
 #include "core/base/clock.h"

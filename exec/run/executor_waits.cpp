@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches that wait for other steps: what they wait for, how they go on, and how a step that ends ends them.
 #include <fmt/ranges.h>
 

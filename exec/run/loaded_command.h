@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A command made ready to run, and the state of the session that it may touch.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A schedule made ready to run on the devices of a session, and how each of its commands runs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of a step between tasks: what is sent and received while the devices compute.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that fill a queue while other steps empty it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a session has other processes do: the shares of its steps that run on their devices. Internal to exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the commands of a schedule need before they can run: kernels, the session's variables, constants in
 // the memory of their devices.
 #pragma once

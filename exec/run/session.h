@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A session: one graph under one placement on one machine, with the variables that live from run to run.
 #pragma once
 

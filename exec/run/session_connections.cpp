@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the steps of a session reach other processes: connections of their GPUs, and who sends and receives.
 #include <algorithm>
 

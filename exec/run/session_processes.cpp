@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of which other processes run a part: those that make the same calls, and those that serve this one.
 #include <algorithm>
 

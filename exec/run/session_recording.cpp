@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of a session's steps is recorded: when they and their commands ran, what they waited for, how full
 // queues were; and who observes their launches.
 #include "core/base/clock.h"

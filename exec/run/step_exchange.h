@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the processes of a job end a step together. Internal to exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the operands of every command lie in the step at hand, and what shape they have there.
 #pragma once
 

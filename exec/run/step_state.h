@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step in progress keeps track of: dependencies still open, and units on their way between queues.
 #pragma once
 

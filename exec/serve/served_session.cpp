@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/serve/served_session.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A client's session on the process that serves it. Internal to exec.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process whose devices others use (exec/calls/remote_tasks.h): parameter servers, and whatever else a
 // graph places there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The joint launches of a program of streams.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Issues the commands of a schedule's stream queues: events between streams, segments recorded as graphs, and
 // when each command ran.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The segments of a program of streams: issued command by command, recorded as graphs, replayed.
 #include <algorithm>
 #include <mutex>

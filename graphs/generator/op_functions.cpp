@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the op functions of graphs/ops.h from the op definitions: op_functions NOTES HEADER SOURCE...
 // A function is called as its op, takes its inputs, its attributes without defaults, and a struct of those
 // with.

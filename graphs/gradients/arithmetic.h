@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Arithmetic as gradients write it, with the names that TensorFlow's operators give.
 #pragma once
 

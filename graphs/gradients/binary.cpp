@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of element-wise functions of two tensors, whose shapes broadcast, and of selections.
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"

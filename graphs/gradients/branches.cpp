@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of If and Case: an If or Case of the branches' gradients. What they take of the branches, the
 // first node hands out as optionals, of which those of the branches not taken are empty, as TensorFlow does.
 #include <algorithm>

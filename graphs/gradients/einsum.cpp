@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of Einsum. Of a sum of products of different letters each operand's is a sum of products, too;
 // over letters that one operand alone has, the gradient is repeated; dimensions of "..." that were broadcast
 // are summed over. That of a diagonal is zero elsewhere.

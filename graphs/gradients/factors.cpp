@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of matrices' factors and of equations with triangular matrices.
 #include "core/base/error.h"
 #include "graphs/gradients/arithmetic.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of a function that a node calls: written behind the function's nodes, then cut off from them.
 // Internal to graphs/gradients.
 #pragma once

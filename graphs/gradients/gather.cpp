@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of lookups, which are rows of a table (IndexedSlices), and of scatters and partitions.
 #include "graphs/constants.h"
 #include "graphs/gradients/arithmetic.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradients of a whole graph: which ops lie between ys and xs, in which order they are differentiated,
 // and how the gradients that meet at one output are added.
 #include "graphs/gradients.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of lists of tensors, and of optionals: lists and optionals of their elements' gradients.
 #include "core/base/error.h"
 #include "graphs/gradients/arithmetic.h"

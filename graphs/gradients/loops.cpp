@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradient of While: a loop that runs as often, backwards. What a trip's gradient takes of the trip, the
 // first loop appends to lists, and the second takes off their ends, as TensorFlow does.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of the ops that layers are made of: activations, biases, pooling, normalisation, cross entropy.
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of reductions and of cumulative sums.
 #include <algorithm>
 #include <numeric>

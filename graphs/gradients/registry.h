@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the gradient of an op is written: a function that adds nodes and returns one gradient an input.
 #pragma once
 

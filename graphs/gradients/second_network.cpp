@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Second derivatives of pooling, normalisation, resizing and activations.
 #include "core/graph/ops/layers.h"
 #include "graphs/gradients/arithmetic.h"

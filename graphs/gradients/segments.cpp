@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of segment reductions.
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of slices, and of cutting apart and joining.
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The gradients of all ops, by op.
 #include <string>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of TensorFlow 1's arrays of tensors: arrays of their elements' gradients, which the handle of the
 // first one leads to. What changes an array hands on a flow, and so does its gradient.
 #include "graphs/gradients/arithmetic.h"

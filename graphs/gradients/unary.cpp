@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of element-wise functions of one tensor. Where the derivative wants more than the gradient, its
 // nodes wait for the gradient, so that they are not there before they are needed.
 #include <cmath>

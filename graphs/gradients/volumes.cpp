@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of volumes, of images that are resized or rearranged, and of reversed sequences.
 #include "graphs/gradients/arithmetic.h"
 #include "graphs/gradients/registry.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What shortcuts and menus do, without any drawing.
 #pragma once
 

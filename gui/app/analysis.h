@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What follows from document and view state: axes, layout, highlights, and the results of longer
 // computations.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The window's content: document, view state and panels. Knows neither windows nor graphics libraries.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of the window the panel below the lanes takes: what it has nothing to show in is the lanes'.
 #pragma once
 

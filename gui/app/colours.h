@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which colour a slice has.
 #pragma once
 

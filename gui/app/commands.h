@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What keys mean: one table for the shortcuts, the help page and the tests.
 #pragma once
 

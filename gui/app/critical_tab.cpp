@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What made the step as long as it is, and how much room everything else had.
 #include <imgui.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows over the window: opening a trace, saving a placement, running one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs beside each other: where the difference of their step times comes from, and op by op.
 #include <imgui.h>
 

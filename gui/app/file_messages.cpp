@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Progress of loads, and what went wrong with files.
 #include <imgui.h>
 

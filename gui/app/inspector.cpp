@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Right, below: what if the selected op ran elsewhere, or the machine were another.
 #include <imgui.h>
 #include <imgui_stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Right, above: the selected op, the selected slice and how it came about.
 #include <imgui.h>
 

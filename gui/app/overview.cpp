@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the Selection tab shows while nothing is selected: the runs beside each other, and a verdict.
 #include <imgui.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/app/recent_files.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The files opened last, kept between sessions.
 #pragma once
 

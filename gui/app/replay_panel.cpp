@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Right, below, for traces of other tools: knobs of what the trace says can be changed, and what it would
 // take.
 #include <imgui.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Left: the runs, what they are, and how they compare.
 #include <fmt/format.h>
 #include <imgui.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the search found, as a list.
 #include <imgui.h>
 

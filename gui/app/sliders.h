@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sliders with their label before and their value behind them, in one line of a narrow panel.
 #pragma once
 

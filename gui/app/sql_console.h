@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions in SQL to an open trace.
 #pragma once
 

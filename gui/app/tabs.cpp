@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bottom: the tabs, and the two that show sums.
 #include <imgui.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Colours of the interface, and those that tell slices apart.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ruler, grid, marks, minimap, legend.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/app/timeline_input.h"
 
 #include <imgui.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lanes, run headers, the pinned strip.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The centre: ruler, minimap, lanes, and what the mouse does there.
 #include <imgui.h>
 

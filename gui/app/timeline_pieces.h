@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pieces that the timeline is painted from, top to bottom. Positions are of the screen.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Top: menus, and the choices that change the whole timeline.
 #include <imgui.h>
 #include <imgui_stdlib.h>

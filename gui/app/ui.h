@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every panel gets, and the panels.
 #pragma once
 

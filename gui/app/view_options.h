@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `--view` says to show.
 #pragma once
 

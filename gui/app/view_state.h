@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the window looks at its document: plain data that panels read and change.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which run a what-if changes, and what is said of it.
 #include <filesystem>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A request of a LatestWorker that a later one has taken the place of. Internal to gui/document.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an edit changes, in words: titles of what-ifs, texts of Undo.
 #pragma once
 

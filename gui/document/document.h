@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Everything that the window shows and does beyond drawing: open files, runs, edited placements, simulations,
 // measurements.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The what-if of a document: which run is edited, the edits with undo and redo, the simulation of the latest.
 #pragma once
 

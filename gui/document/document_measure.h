@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs an edited placement on this machine's devices.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/document/document_replay.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a trace without a graph would take with something in it changed: its replay, and the knobs it offers.
 #pragma once
 

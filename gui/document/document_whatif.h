@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What another placement or machine would cost: the state of an edit, and its simulation.
 #pragma once
 

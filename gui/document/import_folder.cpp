@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/document/import_folder.h"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where what a window imports lies until it is closed.
 #pragma once
 

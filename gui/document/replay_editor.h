@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The what-if of a run without a graph: its knobs with undo and redo, and the replay of what they are set to.
 #pragma once
 

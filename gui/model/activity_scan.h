@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The activity tables of a trace, sorted into the lanes of its runs. Part of trace_loader.
 #pragma once
 

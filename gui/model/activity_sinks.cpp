@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/model/activity_sinks.h"
 
 #include "traces/read/activity_names.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activities sorted into lanes while they are read. Part of activity_scan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two runs beside each other, and whether they fit into memory.
 #pragma once
 

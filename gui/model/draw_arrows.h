@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers and the selected slice's dependencies as arrows. Part of draw_plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to draw, as plain rectangles: computed from data and view, without any graphics.
 #pragma once
 

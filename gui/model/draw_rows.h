@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows of one lane as rectangles and columns. Part of draw_plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lanes of a run under what they belong to: rank or host, process, its threads. Part of run_builder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which call launched what, and the ranges that colours go by. Part of run_builder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The slices of a lane in the order of time. Part of run_builder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work in the background where only the latest request matters.
 #pragma once
 

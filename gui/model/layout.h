@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where lanes and rows stand, in pixels from the top.
 #pragma once
 

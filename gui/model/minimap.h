@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole axis at a glance.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What lies under a pixel.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Summaries that make drawing as cheap as the picture is wide, however many slices there are.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What core's analyses say of a run of the timeline.
 #pragma once
 

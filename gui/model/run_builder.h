@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From slices as they come to a RunData: sorted, in rows without overlap, summarised, indexed.
 #pragma once
 

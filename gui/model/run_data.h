@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run as the timeline shows it: lanes of slices, counters, steps, dependencies.
 #pragma once
 

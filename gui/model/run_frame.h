@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a trace says of a run beside its activities, as the timeline needs it. Part of trace_loader.
 #pragma once
 

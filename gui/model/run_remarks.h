@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to know about a run before one believes its figures.
 #pragma once
 

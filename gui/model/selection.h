@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is selected, how to walk from there, and what an area adds up to.
 #pragma once
 

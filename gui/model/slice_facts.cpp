@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/model/slice_facts.h"
 
 #include <fmt/core.h>

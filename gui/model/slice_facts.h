@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the file says of one slice beyond what is drawn: read when it is selected.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runs that are shown, side by side, and what is the same op in all of them.
 #pragma once
 

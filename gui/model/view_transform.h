@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From times of runs to pixels: every run is put on one relative axis, and the view shows a part of it.
 #pragma once
 

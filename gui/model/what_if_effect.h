@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a change does, apart from what the model gets wrong anyway.
 #pragma once
 

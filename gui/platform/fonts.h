@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The font of the interface.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/platform/input_adapter.h"
 
 #define GLFW_INCLUDE_NONE

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ImGui's versions do differently about input, and the queue from which shortcuts are taken.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/platform/png_file.h"
 
 #include <png.h>

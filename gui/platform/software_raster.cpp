@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/platform/software_raster.h"
 
 #include <imgui.h>

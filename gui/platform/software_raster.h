@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Draws what ImGui wants drawn without a graphics library: the same bits on every machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A window on the screen, by GLFW and OpenGL 3.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Python module `lanescope._core`: what its files have in common. A function here converts arguments,
 // calls the library and converts what it gives; a rule that is missing belongs into study/.
 #pragma once

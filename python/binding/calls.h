@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls of the library that are in progress, without the interpreter's lock. The end of the program ends
 // them: a thread that wants the lock of an interpreter that is gone takes the process along.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Error as an exception of Python with its code.
 #include <exception>
 #include <string>

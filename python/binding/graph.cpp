@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

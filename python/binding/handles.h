@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the objects of Python hold.
 #pragma once
 

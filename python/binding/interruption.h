@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long work without the interpreter's lock, which Ctrl-C ends.
 #pragma once
 

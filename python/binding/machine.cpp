@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines.
 #include "core/machine/machine.h"
 

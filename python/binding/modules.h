@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placements by the modules of a PyTorch model.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A session as Python has it: stepped by one thread, closed by any, whatever the other is at.
 #pragma once
 

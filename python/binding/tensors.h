@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors as arrays of NumPy and back.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Placement of computation graphs on many devices, measured and simulated.
 
     import lanescope

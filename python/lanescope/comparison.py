@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Placements beside each other: which is faster, and why."""
 
 from __future__ import annotations

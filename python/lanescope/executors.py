@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parts of sweeps and searches as tasks of an executor: what is sent can be pickled, and needs the package there."""
 
 from __future__ import annotations

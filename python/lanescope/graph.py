@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs with their steps."""
 
 from __future__ import annotations

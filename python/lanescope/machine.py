@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Machines: devices and the links between them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Placements: which device runs each node."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of parallelism for training steps of transformers."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The placement with the shortest predicted step."""
 
 from __future__ import annotations

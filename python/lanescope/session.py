@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps that run, on data of yours."""
 
 from __future__ import annotations

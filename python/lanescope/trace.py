@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Traces: what they hold, as tables of NumPy, pandas or Arrow."""
 
 from __future__ import annotations

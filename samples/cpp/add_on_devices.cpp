@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A sum of random vectors on the CPU, on a GPU, and cut in two halves on two GPUs, by MakeParallel.
 #include <graph_run.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a graph in C++, lets two strategies place it on virtual GPUs, runs it under each and prints where
 // every op went, what was copied and what came out: the same result from both placements.
 #include <recorded_runs.h>

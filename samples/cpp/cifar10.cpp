@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CIFAR-10 network trained on one GPU and with a tower on each of two.
 //   cifar10 [STEPS]
 #include <cifar10_model.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CIFAR-10 tutorial's network with one tower a GPU: variables and the average of the gradients are on the
 // CPU. The graphs that TensorFlow writes (samples/graphs/cifar10_*.pbtxt), node for node.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeepCoNN written here and trained: on one GPU, with a tower a GPU, and with every stage on another GPU than
 // the one before it. The losses are the same; what differs is what is copied.
 // Its feeds are those of the run configuration beside GRAPH:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeepCoNN: a tower over the reviews of a user and one over those of an item, joined by a dot product. The
 // layers and names are those of samples/graphs/deepconn_*.pbtxt, so that their run configurations fit.
 #pragma once

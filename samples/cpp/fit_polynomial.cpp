@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A polynomial of second degree fitted to samples of 5 x^2 + 3, on one GPU and with the batch cut over two.
 #include <graph_run.h>
 #include <polynomial_model.h>

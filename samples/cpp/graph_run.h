@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the samples share: a graph that was written here, placed as its device fields say and run on virtual
 // GPUs.
 #pragma once

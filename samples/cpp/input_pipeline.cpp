@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The classic input pipeline: names of files, a reader of lines, columns, a queue that shuffles, and a
 // coordinator that ends the threads which fill the queues:
 //   input_pipeline instances.csv

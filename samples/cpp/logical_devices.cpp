@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One GPU used as two: a device that is not there, logical devices with a memory limit, replicas with
 // mirrored variables on them, and towers placed by hand.
 #include <graph_run.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrices on the CPU, their product where the placer puts it, and what becomes of a device that is not
 // there.
 #include <graph_run.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of the GPUs a program takes: a share of their memory, all of it at once or as it is needed, and
 // what is said where it does not suffice.
 #include <graph_run.h>

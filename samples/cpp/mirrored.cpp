@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a network that is trained with a copy of its variables in every task of a job, for `mpirun -n TASKS
 // lanescope run FILE.pbtxt`:
 //   mirrored TASKS FILE.pbtxt [ring|tree|one-device|hierarchical|nccl]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables pinned by name and by a function of the op, an integer variable that no GPU takes, and ops that
 // wait for others.
 #include <graph_run.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A polynomial of second degree, fitted by Adam to samples of another one, on one device or with the batch
 // cut over several: the graphs that TensorFlow writes (samples/graphs/polynomial*.pbtxt), node for node.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predicts the step time of a graph file on a machine file under every strategy, without running anything:
 //   predict_step GRAPH.pbtxt MACHINE.json
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records a run and its prediction into a trace, and reads both back:
 //   record_run TRACE.db
 #include <cstdio>

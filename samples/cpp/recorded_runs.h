@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a sample has run, for other programs to run it, too: with LANESCOPE_RECORD_RUNS=FOLDER in the
 // environment every GraphRun writes PROGRAM_NUMBER.pbtxt, its graph, and PROGRAM_NUMBER.runs.json, the first
 // runs of it: what was fed and fetched (as .npy files, or strings), and the targets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the graphs of two workers that train one variable of a parameter server, synchronously and
 // asynchronously, for `lanescope run` beside `lanescope serve` (docs/guides/clusters.md):
 //   replicas FOLDER [ELEMENTS]

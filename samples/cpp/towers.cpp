@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same product on two GPUs, added up on the CPU.
 #include <graph_run.h>
 

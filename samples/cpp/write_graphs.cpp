@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes the graphs of the larger samples, for TensorFlow to read:
 //   write_graphs FOLDER
 // Names and step are those of samples/graphs, whose run configurations fit.

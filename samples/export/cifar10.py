@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The CIFAR-10 tutorial network with one tower a GPU: variables and gradient averaging on the CPU."""
 
 import tensorflow.compat.v1 as tf

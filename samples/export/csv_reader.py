@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes samples/pipelines/csv_reader: threads read a CSV file into a shuffle queue, steps take batches from it.
 
 Usage: csv_reader.py [--check]     --check: runs it in TensorFlow, too

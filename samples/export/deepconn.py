@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """DeepCoNN: two convolutional towers over the reviews of a user and of an item, joined by a dot product.
 
 Model after Zheng, Noroozi and Yu, "Joint Deep Modeling of Users and Items Using Reviews for

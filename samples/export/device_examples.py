@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Four small graphs that show device scopes: products and sums over one, two and mixed devices."""
 
 import tensorflow.compat.v1 as tf

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes every sample graph and its run configuration, then runs each from its file.
 
 Usage: export_graphs.py [--check STEPS] [NAME...]

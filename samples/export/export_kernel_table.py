@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes core/place/kernels.tsv: which device types have a kernel for an op, taken from TensorFlow's registry.
 
 The Linux wheel is the CUDA build and registers its GPU kernels whether or not a GPU is present. Kernels of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Exports models as TensorFlow 2.15 writes them, with its own initializers, as graphs and as calls of functions.
 
 Usage: export_models.py FOLDER [MODEL...]

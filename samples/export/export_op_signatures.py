@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes core/graph/signatures.tsv: arguments of every op that TensorFlow registers, references marked.
 
 Each line holds two columns in the syntax of core/graph/ops/op_spec.h: the signature, and those attributes that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Feed values of a run configuration (`G.run.json`), a pure function of (configuration, step).
 
 Every generated number comes from one counter-based hash, so that any program that implements the few

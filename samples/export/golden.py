@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records what TensorFlow computes for small graphs, one compressed JSON file a family of ops.
 
 A case is {"name", "graph", "init", "steps", "tolerance"}; an error case has "feeds", "fetches", "error_code"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes the graphs of samples/pipelines whose models take their input from files, and the files.
 
 cifar10_binary     records of CIFAR-10's binary format, shuffled and batched, for a tower on each of two GPUs

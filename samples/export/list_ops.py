@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Prints, for each sample graph, its op types with counts and the type attributes they occur with.
 
 Usage: list_ops.py > ops.txt

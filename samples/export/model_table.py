@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Places, simulates and runs exported models, and writes which of them do: docs/results/exported-models.md.
 
 Usage: model_table.py FOLDER LANESCOPE [OUTPUT.md]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Fit of a second-degree polynomial by Adam, on one device and split over two.
 
 The placeholders are vectors of any length: with an unknown rank, today's `tf.matmul` would choose the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records elements of every generated feed, to test other implementations of the generators."""
 
 import json

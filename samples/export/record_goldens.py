@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records TensorFlow's results for every op family into tests/golden/ops.
 
 Usage: record_goldens.py [FAMILY...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records the gradients and training steps that TensorFlow writes and computes into tests/golden/gradients and
 tests/golden/optimizers.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Small models exported to ONNX by PyTorch, and what onnxruntime computes with them, for tests/golden/onnx.
 
 Wants torch, transformers, onnx, onnxscript and onnxruntime. Usage: record_onnx.py FOLDER

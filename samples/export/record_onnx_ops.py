@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Small ONNX models of single ops, each with what onnxruntime computes with it, for tests/golden/onnx_ops.
 
 A model holds its result as a constant and makes one number, `error`: how far it is from that. Its inputs are the numbers that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes small SavedModels and what TensorFlow computes with them into tests/golden/saved_models."""
 
 import json

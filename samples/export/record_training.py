@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records TensorFlow's losses and final parameters on sample graphs, fed by their run configurations.
 
 Usage: record_training.py [NAME...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs in TensorFlow what the programs of samples/cpp have run, and compares what comes out.
 
 Usage: replay_runs.py FOLDER

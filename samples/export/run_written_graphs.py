@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs graphs that Lanescope's C++ API wrote (samples/cpp/write_graphs) in TensorFlow and here, beside each other.
 
 Usage: run_written_graphs.py FOLDER LANESCOPE [STEPS]

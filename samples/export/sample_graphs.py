@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where sample graphs and their run configurations lie, and how to write, read and run them."""
 
 import json

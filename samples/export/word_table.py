@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A table from words to their row, as `index_table_from_tensor` builds it, but with a name that stays.
 
 TensorFlow names an unnamed table by a random identifier, so that two exports of one model would differ.

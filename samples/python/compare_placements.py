@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which placement of a graph is faster, and why?
 
     python samples/python/compare_placements.py [PAGE.html]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A PyTorch model: exported, calibrated on its own profile, placed on two GPUs, and the placement back in PyTorch.
 
     python samples/python/from_pytorch.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A trace as tables, and costs from it.
 
     python samples/python/read_traces.py [TRACE.db]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A graph trained on data of an iterator: weights live as long as the session.
 
     python samples/python/run_on_data.py

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The best placement, and from which bandwidth of the links on another one is faster, by the processes of an executor.
 mpi4py's and Dask's executors do as well.
 

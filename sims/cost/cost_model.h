@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The calibrated cost model: measured where there is a measurement, a fit to measurements where there is
 // none.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What calibration knows: the content of a cost file (docs/reference/cost-model.md).
 #pragma once
 

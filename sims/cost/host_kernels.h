@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast this program's own kernels are on a host that nobody measured.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the threads that fill a run's queues cost, and what they take from its steps.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The costs of a run's input as a part of a cost file. Internal to sims.
 #pragma once
 

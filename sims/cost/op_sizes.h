@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The same op in another size: as where only the batch differs.
 #pragma once
 

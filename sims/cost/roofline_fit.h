@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A straight-line model of time over work, fitted to measured points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How far the launches of steps, and threads beside them, get when they share the cores of a computer.
 // Internal to sims.
 #pragma once

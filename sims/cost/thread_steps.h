@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of the threads that fill queues, and the cores that they had. Internal to sims.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sims/effects/copy_cores.h"
 
 #include "sims/effects/cores.h"

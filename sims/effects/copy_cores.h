@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies between devices that are made of threads take part of a core.
 #pragma once
 

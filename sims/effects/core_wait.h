@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A driver that is woken waits for a core on which something runs.
 #pragma once
 

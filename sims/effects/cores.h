@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands on threads of a host ask for more cores than it has.
 #pragma once
 

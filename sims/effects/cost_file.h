@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of a cost file in which effects have their keys. Internal to sims.
 #pragma once
 

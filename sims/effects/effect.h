@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a prediction knows beside the times of commands alone: effects, each with a name, so that one can ask
 // what each of them explains. An effect is a file of this folder that holds its numbers, how a cost file says
 // them, how they are fitted and what they add to a simulation. all.cpp lists them. An effect that is not

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a launch pays for inputs that another core has just written.
 #pragma once
 

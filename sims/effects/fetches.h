@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What another core has just written is fetched from there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams of several logical devices of one GPU take turns at its front end, which takes commands and time
 // stamps one after the other.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A driver notices that what it waited for on another queue has ended.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The thread that issues a GPU's streams: one unit after the other, ahead of time.
 #pragma once
 

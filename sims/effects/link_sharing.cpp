@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sims/effects/link_sharing.h"
 
 namespace lanescope::sims {

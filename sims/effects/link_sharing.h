@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Copies at the same time share links and buses.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages of a task keep the thread busy that moves them.
 #pragma once
 

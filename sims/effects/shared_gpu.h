@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Logical devices of one GPU slow each other down.
 #pragma once
 

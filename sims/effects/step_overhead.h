@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step itself: what passes before its first commands and after its last one.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sims/effects/stream_handoff.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A stream goes on when another one is through, or the host does.
 #pragma once
 

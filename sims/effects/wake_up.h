@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A driver that slept since the last step wakes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The computers that the processes of a job ran on: which tasks share cores, and how fast those are.
 #pragma once
 

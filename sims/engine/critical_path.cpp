@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sims/engine/critical_path.h"
 
 #include "core/runs/event_view.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The chain of commands that made a simulated step as long as it is.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time between commands that no command accounts for, as the simulator takes it. Effects fill it in
 // (sims/effects/effect.h).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the effects take as given on every machine. All else that they know is measured on the machine that is
 // predicted, and lies in its cost table (Delays, Interference, FetchCurve).
 #pragma once

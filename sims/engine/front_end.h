@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether streams of several logical devices have work on a GPU at a moment of virtual time. Included by the
 // simulator's loop alone. Internal to sims.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step time of other costs without simulating again: commands in the order that a simulation gave them.
 // Internal to sims.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands on their way from the queue that released them to the queue that will run them. Internal to sims.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How commands that run at the same time on shared silicon slow each other down, as the simulator takes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A schedule with the threads that issue its streams. Internal to sims.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads that move the messages of tasks, one for each task, and the messages that wait for them.
 // Included by the simulator's loop alone. Internal to sims.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Brings into the processor's cache what a simulation will probably touch next, while it does other things.
 // Included by the simulator's loop alone. Internal to sims.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ready commands of a simulated queue, with a look at the one that is probably next. Internal to sims.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ready commands in front of the servers of their queues, at a moment of virtual time. Included by the
 // simulator's loop alone. Internal to sims.
 #pragma once

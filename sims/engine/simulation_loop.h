@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulator's event loop. Included by simulator.cpp alone. Internal to sims.
 #pragma once
 

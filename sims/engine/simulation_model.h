@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simulator knows beside a schedule and the costs of its commands.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the simulator prepares of a schedule once, in the form that its loop reads. Included by simulator.cpp,
 // the loop and frozen_order.h alone. Internal to sims.
 #pragma once

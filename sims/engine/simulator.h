@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Interprets a Schedule in virtual time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From measured executions to a cost table. What the samples are read from is the caller's business.
 #pragma once
 

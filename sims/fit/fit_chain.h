@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Effects from steps that were made for them, in which one command runs at a time.
 #pragma once
 

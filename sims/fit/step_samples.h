@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What recorded steps contribute to a cost table.
 #pragma once
 

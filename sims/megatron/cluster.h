@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long collectives and messages take between the GPUs of nodes that a network joins.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A training step of a GPT model as a graph, with Megatron's layout.
 #pragma once
 

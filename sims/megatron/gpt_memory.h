@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a GPU holds while a GPT model is trained under Megatron's layout.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a graph of a GPT model's step was written as, which it carries with it.
 #pragma once
 

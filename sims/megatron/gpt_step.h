@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The time of a training step of a GPT model under Megatron's tensor, data and pipeline parallelism, by
 // rules.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long one GPU takes for a kernel, by its shape alone.
 #pragma once
 

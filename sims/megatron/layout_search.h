@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best way to lay a GPT model out over so many GPUs.
 #pragma once
 

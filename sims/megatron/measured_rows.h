@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measured training steps of GPT models: files with a row a step.
 #pragma once
 

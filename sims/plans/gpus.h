@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs whose kernels are known: facts of their data sheets and the laws fitted to measured kernels.
 #pragma once
 

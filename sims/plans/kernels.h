@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long kernels of a transformer take on a GPU, by shape and number format: a few constants a GPU, fitted
 // to published kernel times by bench/accuracy/kernels.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sims/plans/launch_text.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work of a GPU for one micro-batch in a layer, in the embedding and in the output layer, in seconds.
 #pragma once
 

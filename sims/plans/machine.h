@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines that plans run on: GPUs by their laws and the network that joins them.
 #pragma once
 

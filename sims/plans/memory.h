@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Memory that a GPU takes while a transformer trains under a plan.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shape of a transformer: all that its time and memory depend on.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The name that is most like one that is not known. Internal to sims/plans.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parameters that a GPU of a stage holds under a plan.
 #pragma once
 

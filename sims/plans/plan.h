@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plan: how a transformer's training step is laid out over GPUs, as text and as numbers.
 #pragma once
 

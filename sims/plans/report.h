@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers about plans as JSON texts, for the command line and Python.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The best plan for a model on a machine: every mesh, sharding, micro-batch and recomputation that fits.
 #pragma once
 

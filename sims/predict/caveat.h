@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is to be said of a prediction before its figures. Internal to sims and study.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps that run at the same time and meet in queues, in virtual time: how fast a pipeline is, and what waits
 // for what.
 #pragma once

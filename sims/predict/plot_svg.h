@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line chart as an SVG document.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step would take: from graph, schedule, machine and cost model to a time with an interval, and what
 // stands behind it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sims/predict/replay.h"
 
 #include "core/base/statistics.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The identity gate: a measured run simulated under its own schedule with its own durations must take the
 // time that it took. What is off then is off in the effects or in the order, not in the costs.
 #pragma once

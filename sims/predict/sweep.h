@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How placements compare over a range of link bandwidths: who wins where, and where that changes.
 #pragma once
 

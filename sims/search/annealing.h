@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One chain of the search: simulated annealing from one placement. Internal to sims.
 #pragma once
 

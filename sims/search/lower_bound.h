@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast any placement could be.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Minimum cuts of directed graphs. Internal to sims.
 #pragma once
 

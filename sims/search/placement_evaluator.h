@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a placement takes by a quick simulation that needs no compiled schedule: the search asks it millions
 // of times, and the simulator only of the best. Internal to sims.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What compiling makes of a placement, from the tables of PlacementModel alone: which copies, on which
 // queues, in which order. Internal to sims.
 #pragma once

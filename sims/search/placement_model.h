@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of a task graph and its machine for the quick simulation of placement_run.h. Internal to sims.
 #pragma once
 

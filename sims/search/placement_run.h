@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A quick simulation of one placement that can go on from the middle of an earlier one. Internal to sims.
 #pragma once
 

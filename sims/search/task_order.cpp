@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "sims/search/task_order.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order that compiling gives the commands of a placement, from its task graph alone. Internal to sims.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What held up every command of measured steps: the samples that effects are fitted to.
 #pragma once
 

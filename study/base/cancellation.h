@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ends work that is in progress, from another thread or from a signal handler.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What JSON of ours has in common, for programs that strategies call and for the command line.
 // Internal to study, cli and python.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a study says while it works: progress, and what its user should know.
 #pragma once
 

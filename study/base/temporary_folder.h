@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of one's own that disappears with its owner, also where that is killed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares placements: places, measures, calibrates on the first row, predicts all rows, reads back.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a comparison finds: rows of (graph, strategy), measured, predicted, and read back from the trace.
 #pragma once
 

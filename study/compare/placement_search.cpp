@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/compare/placement_search.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A search for the best placement of a workload, from all strategies that place it.
 #pragma once
 

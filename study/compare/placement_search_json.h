@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a search finds as JSON, with the keys that docs/ lists. Internal to study, cli and python.
 #pragma once
 

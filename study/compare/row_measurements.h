@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the rows of a comparison in turn.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // By how much a candidate's runs differ from a baseline's, as an interval that noise explains no further.
 // Differences are relative: (candidate - base) divided by the mean of both scales, which lies within -2 and
 // 2, has a value where a side is 0, and turns its sign when the sides change places.

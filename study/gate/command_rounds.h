@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gate of two commands that are run in turn.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether a candidate is worse than a baseline by more than a budget, as far as their runs can tell.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The result of a gate, for other programs: JSON, JUnit's XML for servers of continuous integration, Markdown
 // for a pull request. Same result, same bytes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which ops the change of a step comes from, over several pairs of runs.
 #pragma once
 

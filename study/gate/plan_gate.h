@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A gate of two plans for a machine: predicted, so that there is no noise, but costs that may be wrong.
 #pragma once
 

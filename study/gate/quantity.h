@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The quantities that a gate looks at: of every run, how much of what a step takes.
 #pragma once
 

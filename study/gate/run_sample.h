@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The figures of one run for each quantity: its typical step, and how well its own steps tell that.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Baselines of a store (traces/store/baselines.h) as sides of a gate.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The computers that play a machine's tasks, and their cores.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One event of the two that a copy between processes has. Internal to study.
 #pragma once
 

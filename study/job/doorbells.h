@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the processes of a job on one computer wake each other. Internal to study.
 #pragma once
 

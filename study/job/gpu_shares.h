@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which process of a job has which physical GPUs, where several of them run on one computer.
 // Internal to study.
 #pragma once

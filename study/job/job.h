@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes that run steps of one machine together, each as one of its tasks.
 #pragma once
 

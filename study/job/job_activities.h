@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the captures of the processes of a job deliver, on its way into the trace of the first of them.
 // Internal to study.
 #pragma once

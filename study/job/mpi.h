@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes that mpirun or srun started this one with.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenMPI by its public names, without its headers: the program is built and runs where it is not installed.
 // Internal to study.
 #pragma once

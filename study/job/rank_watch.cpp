@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/job/rank_watch.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Notices that another process of a job has stopped. Internal to study.
 #pragma once
 

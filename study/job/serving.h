@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes of which some serve their devices to others, which run graphs on them: who does what, and where
 // such a graph goes.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/job/this_machine.h"
 
 #include <unistd.h>

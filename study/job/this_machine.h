@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine that a study is about: a file, the GPUs found here, or virtual GPUs that share the cores.
 #pragma once
 

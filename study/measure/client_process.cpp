@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A process as participant whose graph runs on tasks that serve it, beside other clients of these.
 #include <atomic>
 #include <utility>

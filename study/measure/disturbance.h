@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What other programs, or other machines on the same hardware, took from this program while it was measured.
 #pragma once
 

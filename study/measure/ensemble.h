@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An ensemble: as many copies of one network as the machine has GPUs, each on a GPU of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One graph that holds a network several times.
 #pragma once
 

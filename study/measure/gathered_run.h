@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one process of a job ran by itself, in the trace of the first of them. Internal to study.
 #pragma once
 

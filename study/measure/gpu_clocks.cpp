@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/measure/gpu_clocks.h"
 
 #include <dlfcn.h>

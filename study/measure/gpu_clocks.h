@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How fast physical GPUs run, as NVML, the driver's library for managing them, says.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long a device takes to notice that what it waited for has ended, and to begin its next copy.
 #pragma once
 

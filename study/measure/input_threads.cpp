@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/measure/input_threads.h"
 
 namespace lanescope::study {

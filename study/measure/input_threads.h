@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fills the queues of a run while its steps empty them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the GPUs of a job's processes do while they run a graph, gathered in the first of them.
 // Internal to study.
 #pragma once

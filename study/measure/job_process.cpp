@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes of a job as participants: those that make the same calls, and one that runs something by itself.
 #include <utility>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Links slowed to match this machine's arithmetic.
 #pragma once
 

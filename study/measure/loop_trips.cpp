@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/measure/loop_trips.h"
 
 #include "core/schedule/cost.h"

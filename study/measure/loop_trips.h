@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often loops run whose end data decide.
 #pragma once
 

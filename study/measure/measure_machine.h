@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Microbenchmarks of this computer, as what a cost model and a machine file say. They run no placement that
 // anybody compares.
 #pragma once

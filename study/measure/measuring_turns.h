@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measurements that the processes of a job make of their own computers.
 // Internal to study.
 #pragma once

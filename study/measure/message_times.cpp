@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/measure/message_times.h"
 
 #include <fmt/core.h>

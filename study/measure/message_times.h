@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What messages between the tasks of a job take, each alone, with all that the processes do for them, and how
 // soon what waits for them goes on.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether host threads that play devices asked for more cores than their computer has.
 #pragma once
 

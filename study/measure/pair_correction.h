@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs of events that time the commands of a GPU take time of their streams. This takes it out of a step
 // again.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/measure/participant.h"
 
 #include "study/measure/job_capture.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How this process takes part in the steps of a run: alone, with the processes of its job, or as a client of
 // tasks that serve it. A recorded run asks nothing else about other processes.
 #pragma once

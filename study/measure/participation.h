@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the processes that mpirun started do together where each runs a graph: one alone, a job, or clients of
 // tasks that others serve.
 #pragma once

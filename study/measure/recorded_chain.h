@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of a graph that is made to measure something and is none that anybody compares, run again and again
 // between others.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the commands of a recorded run are timed, and where their events go.
 #include <algorithm>
 #include <utility>

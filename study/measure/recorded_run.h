@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run of a placed graph: steps in a session, recorded into a trace and kept for calibration. Every run
 // that is measured, whoever asks for it, is one of these.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What GPUs do while a graph runs, into the trace of the run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How steps of a run are made and what of them is recorded, as `lanescope run` and the timeline ask for it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is measured of the devices and links of one task of a machine, by a process of a job for all.
 // Internal to study.
 #pragma once

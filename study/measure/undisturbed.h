@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which measured steps count: those in which this program had the machine to itself, and cores and GPUs had
 // their usual speed.
 #pragma once

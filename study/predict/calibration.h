@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From recorded runs and microbenchmarks to a cost table.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/predict/missing_costs.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a cost table lacks for a graph, and measuring it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions and sweeps as JSON, with the keys that docs/ lists: for the command line and for other
 // languages. Internal to study, cli and python.
 #pragma once

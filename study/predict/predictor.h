@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What steps would take on a machine, without running them.
 #pragma once
 

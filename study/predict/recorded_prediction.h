@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions as runs of a trace, so that whatever reads measured runs reads them too.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How well the runs of a trace are predicted from one of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calibration on the runs that a trace holds.
 #include <fmt/core.h>
 

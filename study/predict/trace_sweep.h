@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the runs of a trace would compare with faster and slower links between GPUs.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strategies that are programs of their own: `exec:PROGRAM`. Internal to study.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues that stay empty for ever, told before a step waits for them.
 #pragma once
 

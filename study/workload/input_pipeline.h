@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a step takes where threads fill the queues that it takes its input from.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine with something in it changed, as `simulate --set` says it.
 #pragma once
 

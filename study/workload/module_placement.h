@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placements as what PyTorch's own libraries take: Accelerate's device maps, the split points of
 // torch.distributed.pipelining, and lists of the modules that FSDP wraps.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The modules of a PyTorch model whose step is a graph, as `lanescope.torch.export` saves them beside it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A workload under a strategy, and compiled for a machine.
 #pragma once
 

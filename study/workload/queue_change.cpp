@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/workload/queue_change.h"
 
 #include <fmt/format.h>

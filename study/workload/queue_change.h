@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph with something of its queues changed, as `--queue` says it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queues of a graph, as its nodes use them. Internal to study.
 #pragma once
 

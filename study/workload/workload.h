@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A graph with the configuration of its step: what is placed, run and predicted.
 #pragma once
 

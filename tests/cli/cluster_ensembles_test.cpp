@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ensembles whose networks are of several processes, started by mpirun on this computer.
 #include <fmt/core.h>
 #include <gmock/gmock.h>

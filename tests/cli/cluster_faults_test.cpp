@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ends a step of several processes, started by mpirun on this computer, and what is refused before it.
 #include <fmt/core.h>
 #include <gmock/gmock.h>

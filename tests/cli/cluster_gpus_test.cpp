@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Physical GPUs of several processes that mpirun started, by stubs of CUDA and CUPTI.
 #include <fmt/core.h>
 #include <gmock/gmock.h>

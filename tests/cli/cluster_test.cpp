@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps that several processes run together, started by mpirun on this computer.
 #include <fmt/core.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // diff and explain on runs that the program recorded, and the options of summary.
 #include <gmock/gmock.h>
 

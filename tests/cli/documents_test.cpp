@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The examples of the documents, run as they are printed.
 #include <gmock/gmock.h>
 

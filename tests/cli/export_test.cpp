@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // export, report, and what tables leave out: the program's other ways out.
 #include <gmock/gmock.h>
 

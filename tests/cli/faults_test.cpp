@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every allocation, write, sync, open and thread start of a run and of an import fails once, every allocation
 // and thread start of a search too, and the program is killed at every change of a file. Law: it ends, says
 // in one line what went wrong, and leaves nothing half-written under a final name; earlier runs of a trace

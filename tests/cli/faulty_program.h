@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program while one of its operations fails, or is killed there (tests/support/fault_shim.cpp).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of PyTorch's profiler, opened as they are by the commands that report.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // gate as it is called: statuses, files, stores, and what it refuses.
 #include <gmock/gmock.h>
 

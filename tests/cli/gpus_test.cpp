@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program on a computer with GPUs, by stubs of the driver and of CUDA.
 #include <gmock/gmock.h>
 

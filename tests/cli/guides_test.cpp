@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pages of docs/guides that answer a question: each command runs, and prints what its page says. Blocks
 // marked "measured" depend on the computer: of these the tables must be the same, not the numbers.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of files, programs and arguments that would command a terminal do not reach it.
 #include <fmt/core.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The keys of all that --json prints are those of docs/reference/cli.md, no more and no fewer.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Manual pages and completions hold what --help prints, and the programs that read them understand them.
 #include <gmock/gmock.h>
 

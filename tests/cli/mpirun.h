@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes that mpirun starts on this computer.
 #pragma once
 

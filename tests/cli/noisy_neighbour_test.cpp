@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions beside a program that comes and goes.
 #include <fmt/core.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models as PyTorch exports them to ONNX, run by the program: what onnxruntime computes of them is recorded
 // (samples/export/record_onnx.py).
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // lanescope profile, with programs that every machine has. What is captured where there is a GPU is not
 // tested here.
 #include <gmock/gmock.h>

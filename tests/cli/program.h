@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program as its users run it: a process with arguments, standard streams, an exit status, and Ctrl-C.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs that read their input themselves, with their queues changed on the command line, or as datasets.
 #include <gmock/gmock.h>
 

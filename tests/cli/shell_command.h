@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands of a shell, for what the program writes for other programs.
 #pragma once
 

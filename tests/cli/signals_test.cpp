@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIGINT, SIGTERM and SIGHUP end every command in order, with status 128 and their number; limits on files
 // and readers that go away are errors.
 #include <fmt/core.h>

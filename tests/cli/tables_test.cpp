@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables and the width of their lines.
 #include <gmock/gmock.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // summary, query and calibrate on traces that the program wrote.
 #include <gmock/gmock.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exit statuses, errors of one line, help, and standard streams.
 #include <fcntl.h>
 #include <gmock/gmock.h>

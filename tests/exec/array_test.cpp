@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that move elements: every output written down, or computed index by index.
 #include <gtest/gtest.h>
 

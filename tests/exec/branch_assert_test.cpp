@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An effect on one side of a branch that data decide comes where that side is taken: an assertion speaks, a
 // variable changes.
 #include <gtest/gtest.h>

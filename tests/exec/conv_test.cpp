@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and its gradients against seven nested loops in double. The gradients' law: for every dy,
 // <dy, conv(x, w)> is bilinear in x and w, so both gradients are the loops' scatter.
 #include <gtest/gtest.h>

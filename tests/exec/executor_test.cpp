@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executor against the reference interpreter, and what ends a step early.
 #include "exec/run/executor.h"
 

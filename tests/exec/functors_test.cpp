@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Vectorising functions against the C library in double: errors in units of the last place, and special
 // values.
 #include <gtest/gtest.h>

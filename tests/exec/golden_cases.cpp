@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/exec/golden_cases.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TensorFlow recorded of small graphs (tests/golden/ops), read.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small graphs beside what TensorFlow computed for them (tests/golden/ops), run by the reference interpreter,
 // and by a session: compiled, with planned memory, where the placer puts them.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op that core defines has a kernel for host memory, but for those listed here, and TensorFlow's table
 // says on which devices it runs: a graph that compiles also runs.
 #include <gtest/gtest.h>

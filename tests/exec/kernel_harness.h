@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one kernel on host tensors: the node, its inputs and what is known of its outputs go in, tensors come
 // out. Single-threaded use; TestTeam runs blocks on as many threads as asked, in an order that no kernel may
 // rely on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The host's kernels as those of a device with streams that is made of host memory: they run when their
 // stream gets to them, with the operands that they had when they were issued.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times are given, nothing is measured.
 #include "exec/messages/link_flows.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How often loops ran, as TensorFlow's own count says.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every instruction set's loops give the same results as the plainest set's: exactly for integers and for
 // operations without products, within rounding otherwise.
 #include "exec/loops/loops.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise kernels against plain double arithmetic: law of each op, broadcasting, errors, in-place use,
 // and equality for any number of workers.
 #include <gtest/gtest.h>

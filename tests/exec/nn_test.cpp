@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bias, pooling, normalisation, softmax and cross entropy against plain loops in double.
 #include <gtest/gtest.h>
 

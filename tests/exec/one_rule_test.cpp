@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape inference and the plans of kernels say the same of an op: recorded cases (tests/golden/ops) and their
 // neighbours, with attributes, shapes and small numbers changed at random, are given to both. Inference knows
 // every shape and value; the kernel gets memory for outputs of unknown shape.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizer steps against the documented formulas in double.
 #include <gtest/gtest.h>
 

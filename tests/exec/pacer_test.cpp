@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Durations are tested from below only: a busy machine may always be slower.
 #include "exec/messages/pacer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs of queues and readers, and sessions on the host alone that run parts of them from several threads.
 #pragma once
 

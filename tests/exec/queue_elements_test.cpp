@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What queues hold: elements of any size, padded ones, and queues of TensorFlow 1.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues as ops: what a session's steps see of them, one at a time and several at once.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Threads that end together, and those that fill queues.
 #include "exec/run/queue_runner.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What steps that wait leave in the log of the input.
 #include <gmock/gmock.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random graphs of empty tensors, aliases, bounded sizes and variables run to the same bits wherever they are
 // placed; sizes that depend on fed values.
 #include "tests/support/random_tensors.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random streams against numbers that TensorFlow 2.15 prints for the seeds (1, 2), two steps of one session
 // each.
 #include <gtest/gtest.h>

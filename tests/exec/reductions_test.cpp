@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, arg and cumulative kernels against plain loops in double.
 #include <gtest/gtest.h>
 

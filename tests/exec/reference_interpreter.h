@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a graph node by node, the plain way: no schedule, no reuse of memory, one thread, every tensor its
 // own. What the executor computes must be the same.
 #pragma once

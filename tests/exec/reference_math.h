@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plain double-precision arithmetic that kernel tests compare with, and random tensors.
 #pragma once
 

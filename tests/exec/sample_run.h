@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines of GPUs, and sample graphs on any machine.
 #pragma once
 

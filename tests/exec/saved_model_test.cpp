@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Trained models as TensorFlow saves them, run without it.
 #include "core/inputs/saved_model.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors with a byte an element: y = round(x / m * 127) / 127 * m, where m is the largest magnitude.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of sessions share: machines, bitwise comparison, and the error that a call throws.
 #pragma once
 

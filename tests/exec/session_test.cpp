@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a session promises its caller: names, feeds, variables, memory, errors that leave it usable.
 #include "exec/run/session.h"
 

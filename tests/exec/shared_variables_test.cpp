@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables that sessions share, and that outlive them until their container is emptied.
 #include <gtest/gtest.h>
 

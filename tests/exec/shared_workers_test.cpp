@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Commands of one device that run side by side on its workers.
 #include <chrono>
 #include <condition_variable>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that take a part of a tensor, by ranges or by indices.
 #include <gtest/gtest.h>
 

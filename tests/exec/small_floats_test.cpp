@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels of half and bfloat16: the result in float, rounded once; law of each op in exact numbers.
 #include "exec/kernels/small_floats.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that group or address rows, against loops over the definition.
 #include <gtest/gtest.h>
 

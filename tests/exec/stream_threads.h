@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A third backend, of threads: each stream is a thread that runs what is issued to it in its order, on host
 // memory that stands for a device's. It records no graphs. Its devices are the virtual ones of this model.
 #pragma once

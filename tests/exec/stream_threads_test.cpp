@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executor on a backend that nothing in exec knows: the contract of exec/device/stream_device.h is all
 // they share.
 #include "tests/exec/stream_threads.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text conversions and lookup tables.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Synchronous replicas by accumulators and a queue of tokens: cases I21 and I23. Variables v0 = 0, v1 = 1 and
 // sparse = [[3], [4]] learn by a rate of 2; worker w's gradients are 0.1 + 0.2 w, 0.9 + 0.2 w and, of row 1
 // of sparse, 0.1 + 0.2 w.

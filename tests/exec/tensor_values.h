@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors written down in a line, and comparisons of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The sample graphs, run by the executor with the feeds of their run configurations, beside what TensorFlow
 // recorded for them (tests/golden/training).
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers whose ends are in different graphs or steps (cases F11 to F13): what a send gives, a receive
 // takes.
 #include <gtest/gtest.h>

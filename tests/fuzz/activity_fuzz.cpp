@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes for what reads captured activities: the decoder of CUPTI's buffers, in the version that the
 // last byte chooses, and the decoder of batches that other processes send. Built like graph_fuzz.cpp.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Appending to damaged traces: whatever could be read before can be read afterwards, and a file that is not
 // ours stays as it was. The input is read as decisions (hostile_database.h).
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The bytes of a fuzzer's input as decisions: a structured case is made by reading numbers one after another.
 // An exhausted source yields zeros, so that every input makes a case and a short one a simple case.
 #pragma once

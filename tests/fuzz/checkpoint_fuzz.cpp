@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as the index and the data of a checkpoint, as they are and as a table whose checksums are
 // right, and as the saved_model.pb beside it.
 #include <cstdint>

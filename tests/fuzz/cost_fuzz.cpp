@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as a cost file: it is read or refused, what was read reads the same again, and predictions
 // made with it are times, or are refused.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes for every parser of input files: each either reads them or throws Error, and what reads as a
 // graph also writes and reads again. Built with -fsanitize=fuzzer this is a libFuzzer
 // target; with replay.cpp, a program that replays a corpus and then tries mutations of it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The law of every fuzz target: work on hostile input is done, or refused with an Error that is no defect of
 // ours.
 #pragma once

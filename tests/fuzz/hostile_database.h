@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Databases that are almost right: a sound one, changed by what a fuzzer's input decides. Changes by SQL keep
 // the database readable and its content wrong; changes of bytes, cuts and journals damage the file.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file of another profiler, as a fuzzer makes it: it becomes an export that every report reads, or it is
 // refused and no file is left behind.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as a file of the other profilers: the first byte chooses which.
 #include <cstdint>
 #include <iterator>

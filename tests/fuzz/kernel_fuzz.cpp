@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op with a kernel on random attributes, dtypes, shapes and values: what passes the checks that a graph
 // goes through before it runs (validation, inference, compilation) is computed or refused, within the memory
 // that inference planned. The input is read as decisions (byte_source.h).

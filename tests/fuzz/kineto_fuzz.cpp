@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as a trace of PyTorch's profiler.
 #include <cstdint>
 

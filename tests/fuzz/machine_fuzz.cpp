@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as a machine file: it is read or refused, what was read reads the same again, and a step can
 // be placed, compiled and simulated on it, or that is refused.
 #include <cstdint>

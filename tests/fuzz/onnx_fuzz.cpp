@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as an ONNX model: it is refused, or makes a graph that writes, reads and infers like any
 // other.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as a placement file: it is read or refused, what was read reads the same again, and what it
 // places compiles to a schedule that obeys its laws, or is refused.
 #include <cstdint>

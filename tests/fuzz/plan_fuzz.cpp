@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as a model's shape, and after a line break as a plan: both are read or refused, a plan that
 // was read is written and read to the same, and what divides has a step and a memory that are numbers.
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile bytes as files of every record format, and every record as lines of CSV and as numbers.
 #include <cstdint>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // replay MUTATIONS SEED...: gives every file, its binary form where it is a graph in text form, and MUTATIONS
 // random changes of them to LLVMFuzzerTestOneInput. A seed is a file, a folder, or random:LENGTH: then half
 // of the MUTATIONS are random bytes, at most LENGTH. The random numbers are the same in every run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A folder of this process for the files that targets need, in memory where the system has such a place; it
 // goes with the process. A crash leaves it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of ours and exports of Nsight Systems with hostile content, hostile bytes, or both: every reader of
 // databases reads them or throws Error, and parts of a step that it finds add up. The input is read as
 // decisions (hostile_database.h).

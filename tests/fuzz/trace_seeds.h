@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sound databases that hostile ones are made of.
 #pragma once
 

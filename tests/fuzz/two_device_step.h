@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small training-like step on several devices, for targets that need something to place, compile and
 // simulate.
 #pragma once

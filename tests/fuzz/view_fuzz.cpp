@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hostile text as --view: it is refused, or the timeline shows it, whatever it asks for. Frames are laid out
 // and drawn into ImGui's lists, without a display.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums over devices: what comes out, and what is copied for them.
 #include "graphs/all_reduce.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases J01 to J07: the jobs of a cluster and their tasks.
 #include "graphs/cluster_spec.h"
 

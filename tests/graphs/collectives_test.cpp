@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all devices do together, beside sums: what comes out on which device, and what is copied for it.
 #include "graphs/collectives.h"
 

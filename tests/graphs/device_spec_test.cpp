@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Family C of the cases: TensorFlow's DeviceSpec, its texts and how two are merged.
 #include "graphs/device_spec.h"
 

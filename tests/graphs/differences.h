@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derivatives of graphs beside differences of the graphs' own values, in double precision.
 #pragma once
 

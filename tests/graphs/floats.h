@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of floats, and the GPUs that tests put them on.
 #pragma once
 

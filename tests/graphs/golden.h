@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TensorFlow recorded, read and compared: tensors, and nodes as text.
 #pragma once
 

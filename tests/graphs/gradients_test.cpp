@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients of small graphs beside what TensorFlow wrote and computed for them (tests/golden/gradients), and
 // beside differences of the graphs' own values.
 #include "graphs/gradients.h"

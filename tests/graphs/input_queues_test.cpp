@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Producers and batchers: what comes out of them when the graph runs.
 #include "graphs/input_queues.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gradients through loops, branches and lists of tensors that TensorFlow wrote
 // (tests/golden/ops/control_flow.json.gz), without the gradients that it wrote: as nodes with functions, and
 // of what is unrolled.

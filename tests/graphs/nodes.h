@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests ask of the nodes that a Scope has written.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The op functions: what they make of their arguments, and that no op is without one.
 #include "graphs/ops.h"
 

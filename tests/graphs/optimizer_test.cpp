@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Training steps beside those that TensorFlow's optimizers wrote and ran (tests/golden/optimizers).
 #include "graphs/optimizer.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases I01 to I07: one model on many devices gives what it gives on one.
 #include "graphs/parallel.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases J10 to J21: which server a variable goes to.
 #include "graphs/replica_devices.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The models of samples/cpp beside the graphs that TensorFlow wrote of them, and what TensorFlow computed.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Family D of the cases: scopes of devices, and with them names, colocation and control dependencies.
 #include "graphs/scope.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First and second derivatives through loops, branches, and lists and arrays of tensors, in double precision:
 // beside TensorFlow's values (tests/golden/ops/smooth_control_flow.json.gz and old_loops.json.gz) and beside
 // differences. In each graph "total" is a number, g0, ... are its gradients by the feeds, "squares" is the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replicas written in C++, each a graph of its own, whose variables and accumulators are shared by name: the
 // cases of synchronous training, and what becomes of stale gradients.
 #include "graphs/sync_replicas.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables, variable scopes and reuse, as tf.variable_scope and tf.get_variable have them.
 #include "graphs/variable.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Derivatives of ops whose gradients TensorFlow does not have, or has only of arguments that do not depend on
 // each other, and of lookups in variables behind handles; beside differences.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is written down about CUPTI, held against the headers that are at hand: when this is compiled. And
 // against the library, if there is one.
 #include <cupti_activity.h>

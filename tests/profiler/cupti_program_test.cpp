@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs under the injection library with a driver and a CUPTI that are stubs: the whole way of a record,
 // for each version.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activity buffers made by hand, as each version of CUPTI fills them.
 #pragma once
 

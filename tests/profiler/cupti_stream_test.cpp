@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The path of every record but the driver's part: a producer fills buffers of the pool from several threads,
 // the decoder reads them, the codec carries them, the writer stores them. What was produced is stored or
 // counted.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Programs without a GPU under the injection library, captured as `lanescope profile` does it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

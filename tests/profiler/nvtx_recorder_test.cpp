@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "profiler/nvtx_recorder.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What CUPTI of any version says of records and calls: sizes, its iterator, names.
 #pragma once
 

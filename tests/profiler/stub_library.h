@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUPTI libraries of all versions, in this process and without a file. Nothing is recorded.
 #pragma once
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The agent's door says what the program says, with the rows it rests on, and lets nobody out of the folders it was given."""
 
 import glob

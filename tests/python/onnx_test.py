@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ONNX models compute here, run by the program LANESCOPE, what onnxruntime or ONNX's own test data says."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The package says what the command line says, on graphs and data that Python hands in."""
 
 import concurrent.futures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Plans of parallelism from Python: what the command line says too."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sessions that are closed, interrupted, forked and left behind while a step runs: the program goes on, or ends, in order.
 
 The step of these tests takes one element from a queue that holds one: the second step waits until it is ended."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs exported from PyTorch follow the batch that they are fed, so that strategies share it out."""
 
 import numpy

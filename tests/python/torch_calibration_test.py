@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Costs from profiles of PyTorch: what ran is found again in the graph of the same step."""
 
 import gzip

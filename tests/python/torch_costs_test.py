@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What exported ops cost without a profile: by own definitions, and as few ops as PyTorch runs."""
 
 import pytest

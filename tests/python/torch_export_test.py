@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs exported from PyTorch compute what PyTorch computes, run by the program LANESCOPE."""
 
 import collections

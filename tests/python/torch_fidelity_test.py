@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a step of training does beside its model's ops is in the graph, or is said."""
 
 import collections

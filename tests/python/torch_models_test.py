@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Models as people have them, at full size: minutes and 10 GiB of memory, so only where LANESCOPE_FULL_MODELS is set.
 
     LANESCOPE_FULL_MODELS=1 LANESCOPE=build/release/bin/lanescope PYTHONPATH=python:build/release/python \\

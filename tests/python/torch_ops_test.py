@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that are arithmetic and moves of TensorFlow's ops compute what PyTorch computes, run by the program LANESCOPE."""
 
 import collections

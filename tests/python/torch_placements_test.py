@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Placements that go back to PyTorch: its own libraries take them, and the outputs stay the same."""
 
 import json

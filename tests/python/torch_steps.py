@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Steps of exported graphs, run by the program LANESCOPE, and PyTorch's own steps beside them."""
 
 import json

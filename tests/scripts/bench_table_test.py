@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The table shows the median of the repetitions and their interquartile range."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Lists the cases of a list that no test is named after.
 
 Usage: cases_without_test.py LIST [FAMILY...]

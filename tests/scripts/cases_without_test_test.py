@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Cases are found in lists and in the names of tests."""
 
 import pathlib

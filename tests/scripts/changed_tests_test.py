@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Tests that belong to a change are those of its folder that include its header or bear its name."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The format check of a source archive says that it skips, that of a checkout checks."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A wrong include in a tree is caught, a right one is not."""
 
 import pathlib

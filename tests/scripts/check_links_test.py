@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A link that leads nowhere is found, one that leads somewhere is not."""
 
 import pathlib

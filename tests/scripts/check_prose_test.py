@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Offences in documents and comments are found, and their counts may only fall."""
 
 import pathlib

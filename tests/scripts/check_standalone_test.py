@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A file that leaves an include to its neighbour in a batch is found."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A thread that starts without lanescope::Thread is caught, what only looks like one is not."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The picture of the rooms is that of today's include rules."""
 
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Samples that name tasks are run with these tasks."""
 
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Steps of two hosts: hosts_test.sh SOURCES PROGRAM. The hosts are namespaces with a network, a name and shared memory of
 # their own, the second with a clock that is 1000 s ahead, joined by a cable of 100 Mbit/s (tc); mpirun starts the processes
 # there as it would by ssh. Wants root, iproute2 and OpenMPI; 77: one of them is missing, or this system does not allow it.

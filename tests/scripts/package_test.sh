@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs a finished build, builds samples/cpp against the installed package alone, and runs what comes out.
 #   package_test.sh SOURCE_DIR BUILD_DIR CXX_COMPILER
 set -euo pipefail

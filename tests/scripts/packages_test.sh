@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Packs a finished build, and runs the program from what is in the packages.
 #   packages_test.sh SOURCE_DIR BUILD_DIR
 # scripts/try-packages.sh installs packages in fresh systems, which wants root and a network.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Trains with parameter servers: parameter_servers_test.sh PROGRAM FOLDER MACHINES. FOLDER has the graphs that
 # samples/cpp/replicas.cpp writes for 1000 elements, MACHINES are samples/machines. Wants OpenMPI and Python, else says so.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Processes of one computer open no port: ports_test.sh SOURCES PROGRAM. Looks at every socket of two that mpirun started,
 # while they send each other messages. Wants OpenMPI and Python; 77: one is missing.
 set -euo pipefail

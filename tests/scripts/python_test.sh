@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # The tests of the Python package: python_test.sh PYTHON LANESCOPE [FOLDER]. FOLDER: that of the package's module, where the
 # build has made it. Exits with 77 where they cannot run.
 set -euo pipefail

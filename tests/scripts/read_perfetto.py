@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Reads a trace by the schema that Perfetto publishes (Python package perfetto) and counts what is in it.
 
 Usage: read_perfetto.py TRACE --slices N --flows N --counters N. Exit status 1 where something is unknown to the schema,

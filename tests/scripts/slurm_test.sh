@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Steps that Slurm starts: slurm_test.sh SOURCES PROGRAM. Controller and two nodes of this computer, with a key of their own,
 # listen on loopback; srun (by PMIx) and mpirun in an allocation start the processes. Wants root, slurmctld, slurmd, munge and
 # OpenMPI, and what Slurm needs for PMIx (Debian: slurm-wlm-basic-plugins, libpmix-dev); 77: one of them is missing, or they

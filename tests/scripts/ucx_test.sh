@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Messages by UCX, which OpenMPI takes where there is InfiniBand, and which tells fewer of them apart: ucx_test.sh SOURCES
 # PROGRAM. Here it goes through this computer's memory. Wants OpenMPI with UCX, and Python; 77: one is missing.
 set -euo pipefail

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which algorithm a collective is done by: the one that the simulator finds best, or one near to it.
 #include <gtest/gtest.h>
 

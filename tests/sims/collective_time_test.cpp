@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives are chosen by the law by which they are simulated: what CollectiveCost says of one is the step
 // of the graph that it becomes.
 #include <gtest/gtest.h>

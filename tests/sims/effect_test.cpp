@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every effect: a step that it makes longer, by how much, and that nothing is left of it when it is left out.
 #include "sims/effects/effect.h"
 

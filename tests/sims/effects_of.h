@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a simulation takes and what a cost table holds, made of the simulator's numbers, for tests.
 #pragma once
 

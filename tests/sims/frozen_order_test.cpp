@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulator::StepNs says what Simulator::Run says, whichever way it takes.
 #include <gtest/gtest.h>
 

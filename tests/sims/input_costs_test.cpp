@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From what an input did to what its threads cost.
 #include "sims/cost/input_costs.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams whose commands a thread issues: what waits for what, and what that takes. Every expected time is
 // counted by hand.
 #include "sims/engine/issued_schedule.h"

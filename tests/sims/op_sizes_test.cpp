@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches of the same op in another size.
 #include "sims/cost/op_sizes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of steps that meet in queues.
 #include "sims/predict/pipeline.h"
 

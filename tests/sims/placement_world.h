@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random graphs with random costs on a machine, for tests of the search and of the lower bound.
 #pragma once
 

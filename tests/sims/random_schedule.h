@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random schedules over every kind of queue, for tests that compare or check simulations.
 #pragma once
 

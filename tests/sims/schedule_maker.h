@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes small schedules by hand, for tests and benchmarks of the simulator.
 #pragma once
 

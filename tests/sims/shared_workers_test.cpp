@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Devices whose commands share several workers.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machines of several tasks, whose hosts send each other messages.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws that every simulation keeps, with all effects at work at once, on schedules larger than the reference
 // simulator can take.
 #include <gtest/gtest.h>

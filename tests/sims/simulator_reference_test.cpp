@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The simulator against a second, slow implementation that shares no code with it: time in long double, every
 // rate recomputed from its definition at every event, queues searched from end to end.
 #include <fmt/core.h>

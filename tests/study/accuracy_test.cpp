@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Predictions of recorded runs from one of them: a change of the model that makes them worse fails here. The
 // traces are in tests/golden/accuracy; docs/results/accuracy.md says how they were recorded.
 #include <gtest/gtest.h>

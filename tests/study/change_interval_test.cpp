@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Intervals of changes beside values of tables, and by hand.
 #include "study/gate/change_interval.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every command of a step is accounted for, whatever runs the step: an event says when it ran, or it is of a
 // kind that takes no time. A step that lacks one would be left out of calibration without a word.
 #include <gtest/gtest.h>

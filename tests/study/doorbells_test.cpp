@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Processes of one computer that wake each other, here as threads: each has maps of its own of the same
 // memory.
 #include "study/job/doorbells.h"

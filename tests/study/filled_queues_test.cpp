@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A queue "words" of one string each, from which "take" takes, and what may fill it.
 #include "study/workload/filled_queues.h"
 

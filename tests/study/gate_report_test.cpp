@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The texts of a gate, whole, of one result that is written down here.
 #include "study/gate/gate_report.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verdicts of gates on made-up runs whose truth is known: how often they err, and how often they find what is
 // there, over seeded noise of the kinds that machines have.
 #include "study/gate/gate.h"

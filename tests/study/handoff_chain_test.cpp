@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/measure/handoff_chain.h"
 
 #include <gtest/gtest.h>

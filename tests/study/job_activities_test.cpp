@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the captures of several processes deliver, as one trace has it.
 #include "study/job/job_activities.h"
 

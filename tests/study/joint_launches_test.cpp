@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduces by NCCL in a study: where they are, and what is placed where they cannot be.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "study/workload/machine_change.h"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Placements by the modules of a model: two blocks of two layers between words and an output.
 #include "study/workload/module_placement.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs whose queues are changed, and what their steps take then.
 #include "study/workload/queue_change.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of strategies that write another graph look at.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Figures of each quantity, of runs whose times are written down here.
 #include "study/gate/run_sample.h"
 

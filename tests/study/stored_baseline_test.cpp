@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Baselines of a store: what is written is read back, what is none is refused and stays as it is, and how
 // records differ from each other.
 #include "study/gate/stored_baseline.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the processes of a job measure of their computers; these are threads.
 #include "study/measure/task_measurement.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine that several processes make of what each sees; these are threads.
 #include "study/job/this_machine.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Collectives of a test, written as TensorFlow's nodes.
 #pragma once
 

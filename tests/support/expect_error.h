@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // That something throws one Error, and what it says.
 #pragma once
 

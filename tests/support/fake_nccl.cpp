@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NCCL by its public names, made of host memory. What is issued to a stream is one part of an operation: it
 // waits at the front of its stream until the other parts are at the front of theirs, as NCCL's kernels wait
 // on their GPUs; then the first that runs does the work of all. FAKE_NCCL_VERSION is the version that it says

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests ask of the NCCL that is none (fake_nccl.cpp), beside NCCL's own names.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into a program (LD_PRELOAD), makes one operation of the program fail, or kills the program there:
 // the way in which SQLite tests itself. Counts from main() on; what the program starts in turn is left alone.
 // Told by the environment:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A layer under SQLite that counts the steps by which it changes files, and makes one of them fail or be the
 // last thing its process does.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The processes of a job as threads of a test: messages are copied from memory to memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random training-like graphs for tests of the compiler, the executor and the simulator.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random graphs of everything that makes a memory plan hard: tensors without elements, splits with outputs
 // that nobody reads, aliases and chains of them, sizes known only by a bound, ops that may write in place,
 // variables of both kinds, barriers, feeds.

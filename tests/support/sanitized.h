@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds with a sanitizer are ten times slower: of many cases alike their tests take fewer. The release build
 // takes all.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA module of the GPUs of tests/support/stub_gpus.cpp: a CUDA made of host memory.
 #include <algorithm>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libcuda.so.1 of a computer with the GPUs that STUB_GPUS names, as this process sees them: "x,y" are two,
 // with these letters for UUIDs.
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libcuda.so.1 and libnvidia-ml.so.1 in one, of two GPUs that NVML numbers the other way round.
 #include <cstdio>
 #include <cstring>

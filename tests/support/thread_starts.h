@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of a test program: how many run, and a system that has none left. Link thread_starts.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Captured activities on their way into the tables.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Captured kernels of a graph that Lanescope runs itself find their commands.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Execution traces of Chakra, made here with their truth beside them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernels of NCCL are parts of one collective, in made traces whose truth stands beside them.
 #include "traces/read/collectives.h"
 

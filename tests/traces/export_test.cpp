@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is exported, read back.
 #include "traces/export/export.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of ranks whose clocks differ: what they have in common puts them right.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA graphs in replays, and steps made graphs and graphs made launches: on made traces whose truth stands
 // beside them, and on a step that was recorded both ways.
 #include "core/base/file.h"

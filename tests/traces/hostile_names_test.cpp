@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names, shapes and call stacks of imports that are huge or command a terminal: every report stays within its
 // width and shows them as text.
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged and malicious files: reading one ends in an Error or in a result, never otherwise.
 #include <gtest/gtest.h>
 

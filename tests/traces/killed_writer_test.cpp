@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A writer that is killed at any step leaves a trace that can be read, asked and appended to, with every run
 // that was in it.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What PyTorch's profiler says beside times: names, shapes, call stacks, annotations on streams; and ROCm.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers in traces of PyTorch's profiler: times, and what streams, threads and launches are called.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

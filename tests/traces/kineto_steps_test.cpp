@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of PyTorch's traces: they tile the time.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

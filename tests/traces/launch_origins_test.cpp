@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where kernels come from, in made traces whose truth stands beside them.
 #include "traces/report/launch_origins.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What links carry, by whoever says it.
 #include "traces/report/link_rate.h"
 

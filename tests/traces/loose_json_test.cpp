@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON that is none to the letter, as profilers write it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

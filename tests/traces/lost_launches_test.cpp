@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a trace lacks, and that it says so: kernels of launches, work of steps, everything of a GPU.
 #include "traces/report/lost_launches.h"
 

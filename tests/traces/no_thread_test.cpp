@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A system that starts no more threads is one clear error, and nothing is left of what was begun.
 #include <gtest/gtest.h>
 

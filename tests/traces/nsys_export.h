@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small exports of Nsight Systems made by hand: the same two processes on two GPUs as different versions of
 // the exporter would have written them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exports of every age open as they are and say the same.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nvprof writes and prints, made here with its truth beside it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

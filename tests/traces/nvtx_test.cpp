@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attribution of launches to NVTX ranges, and steps made of them.
 #include <gtest/gtest.h>
 

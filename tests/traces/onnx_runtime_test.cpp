@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profiles of ONNX Runtime: made here as it writes them, with their truth beside them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

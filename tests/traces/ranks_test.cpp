@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of several ranks of a job: whose every device and process is, by what the files and their names say.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

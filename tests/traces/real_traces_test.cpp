@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real exports against figures that an independent program (Python's sqlite3 and brute force) computed.
 #include <gtest/gtest.h>
 

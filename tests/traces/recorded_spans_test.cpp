@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Folders as profilers leave them: several spans of one process, other files, what is said twice.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

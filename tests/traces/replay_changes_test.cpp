@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes of links, collectives, streams and GPUs on made traces whose truth stands beside them.
 #include "tests/traces/replay_trace.h"
 #include "traces/replay/gpu_ratios.h"

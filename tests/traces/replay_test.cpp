@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What-ifs on made traces whose truth stands beside them, and on real ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces made for replays: their activities are few, so that what a change makes of them can be counted.
 #pragma once
 

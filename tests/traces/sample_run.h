@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A small run for tests: two virtual GPUs, a graph of four nodes, its schedule made by hand, and events at
 // chosen times.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Real traces that are no part of the repository: folders `traces/nsys` and `traces/kineto` under
 // $LANESCOPE_SHARED, or under
 // ../shared beside the source tree. Tests that need one skip visibly where it is absent.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/runs/step_path.h"
 
 #include <gtest/gtest.h>

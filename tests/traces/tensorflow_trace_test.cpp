@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TensorFlow writes: step statistics, its timeline, XPlane files. Made here with their truth beside
 // them.
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of steps.
 #include "traces/export/timeline_svg.h"
 

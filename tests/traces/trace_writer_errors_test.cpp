@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Places that no trace can be written to, and disks that are full: one clear error, and nothing is lost.
 #include <gtest/gtest.h>
 #include <signal.h>

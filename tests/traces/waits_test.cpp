@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What devices wait for, in made traces whose truth stands beside them.
 #include "traces/report/waits.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs without steps, of which only times are known: taken apart as they come, beside the law moment by
 // moment.
 #include <gtest/gtest.h>

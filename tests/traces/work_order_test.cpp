@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which work waits for which, with Records and Waits left out.
 #include "traces/export/work_order.h"
 

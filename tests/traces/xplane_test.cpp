@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XPlane files of TensorFlow and JAX, made here with their truth beside them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

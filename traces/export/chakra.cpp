@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages and field numbers are those of Chakra's et_def.proto.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run in the formats of other tools.
 #pragma once
 

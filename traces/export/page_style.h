@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The look and the script of a report's page. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The messages and field numbers are those of Perfetto's trace_packet.proto, track_event.proto,
 // track_descriptor.proto and debug_annotation.proto.
 #include "core/base/protobuf_wire.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/export/report_page.h"
 
 #include "core/base/markup.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A report as one HTML page that needs nothing else: no network, no other file.
 #pragma once
 

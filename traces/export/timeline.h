@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run as every viewer of timelines has it: tracks of slices that nest, arrows from what causes to what is
 // caused, counters. What each format writes. Internal to traces.
 #pragma once

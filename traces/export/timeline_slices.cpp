@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/export/timeline_slices.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the activities of a run stand on a timeline: what is in which row, and what it is called. One rule for
 // those who keep all that is known of a slice and those who only draw it. Internal to traces.
 #pragma once

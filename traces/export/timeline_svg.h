@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step of a run as a picture that stands alone: an SVG document without scripts, for notebooks and papers.
 #pragma once
 

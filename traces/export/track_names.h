@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whose a row of a timeline is, where it stands and what it is called. Internal to traces.
 #pragma once
 

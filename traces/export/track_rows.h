@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Slices that overlap without one holding the other, told apart by rows. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which work of a schedule waits for which. Internal to traces.
 #pragma once
 

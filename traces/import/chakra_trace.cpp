@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Field numbers are those of Chakra's et_def.proto.
 #include "traces/import/chakra_trace.h"
 

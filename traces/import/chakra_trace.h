@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chakra execution traces of MLCommons (.et). Internal to traces.
 #pragma once
 

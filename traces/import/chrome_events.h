@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON of a Chrome trace, one event at a time. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an import says beside what ran: devices, ranks, names, memory, collectives. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One file of an import on its way into an export: its number, its processes, its devices among those of all.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ran, from files of other profilers into the tables of an export. Internal to traces.
 #pragma once
 

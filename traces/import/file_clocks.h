@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clocks of a job's files. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of other tools in the room that an export has for them. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/import/gzip_stream.h"
 
 #include <zlib.h>

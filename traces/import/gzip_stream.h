@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A file to read from, inflated where it is a gzip file. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of other profilers as SQLite.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/import/import_trace.h"
 
 #include "core/base/error.h"

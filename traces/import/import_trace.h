@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a file of another profiler holds, on its way into an export: one model that every format is read into.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which files are of one process, and when it was recorded. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What reads one format of other profilers. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a trace in JSON may make its reader hold at once. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Kineto's events say beside their times: in their arguments, and in events that describe others.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events of a Chrome trace of Kineto, one at a time. Internal to traces.
 #pragma once
 

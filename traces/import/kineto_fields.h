@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fields of a JSON event, checked: what is missing, of another type or out of range is not there.
 // Internal to traces.
 #pragma once

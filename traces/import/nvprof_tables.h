@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of nvprof's output that an import reads. Internal to traces.
 #pragma once
 

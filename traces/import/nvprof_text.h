@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What nvprof prints with --print-gpu-trace --csv. Internal to traces.
 #pragma once
 

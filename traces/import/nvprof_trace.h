@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The SQLite file that nvprof writes (nvprof -o FILE). Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/import/onnx_runtime_profile.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events of ONNX Runtime's own profiler, as Chrome traces have them. Internal to traces.
 #pragma once
 

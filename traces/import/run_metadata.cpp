@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Field numbers are those of TensorFlow's config.proto (RunMetadata) and step_stats.proto.
 #include "traces/import/run_metadata.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TensorFlow's RunMetadata (StepStats), and the timeline in JSON that its tools make of it.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long lists of plain values in bounded memory. Internal to traces.
 #pragma once
 

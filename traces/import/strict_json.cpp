@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/import/strict_json.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON as programs write it by hand, made JSON. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What TensorFlow's profilers call devices and what runs on them. Internal to traces.
 #pragma once
 

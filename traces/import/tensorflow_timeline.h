@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timeline that TensorFlow's tools make of RunMetadata, as Chrome traces have it. Internal to traces.
 #pragma once
 

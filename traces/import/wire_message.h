@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Walks the fields of a protobuf message of a file, of which there are too many to make objects of.
 // Internal to traces.
 #pragma once

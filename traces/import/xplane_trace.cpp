@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Field numbers are those of xplane.proto.
 #include "traces/import/xplane_trace.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // XPlane files of TensorFlow's and JAX' profilers (.xplane.pb). Internal to traces.
 #pragma once
 

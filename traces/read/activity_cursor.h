@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ran on devices: the one reader of kernels, whole graphs, copies and memory sets. Runs in memory,
 // totals and lanes are made by its visitors. Private to traces/ and the timeline's loader.
 // Internal to traces and gui.

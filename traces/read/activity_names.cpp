@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/read/activity_names.h"
 
 #include <fmt/core.h>

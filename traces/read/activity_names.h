@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What activities are called that have no name of their own: copies, memory sets, whole CUDA graphs.
 // Internal to traces and gui.
 #pragma once

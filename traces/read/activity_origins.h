@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which command of which run an activity executed. Internal to traces.
 #pragma once
 

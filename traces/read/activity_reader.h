@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels, copies and memory sets of one run, joined with the commands and the API calls that caused them.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which kernels of NCCL on different GPUs are parts of one collective. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/read/foreign_devices.h"
 
 #include <fmt/core.h>

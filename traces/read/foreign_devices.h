@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The GPUs of another tool's trace, and which of them a process means by a device number. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run recorded of its input. Internal to traces.
 #pragma once
 

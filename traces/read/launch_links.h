@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From an activity to the API call that launched it, and from there to the NVTX range around that call.
 // Internal to traces and gui.
 #pragma once

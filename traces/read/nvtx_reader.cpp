@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/read/nvtx_reader.h"
 
 #include <fmt/core.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NVTX ranges, API calls and thread names of a trace. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queues of a run's schedules, as recorded or inferred. Internal to traces.
 #pragma once
 

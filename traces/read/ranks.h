@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Of which rank of a job, and on which machine, processes of another tool's trace ran. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiled step as a trace tells it, in the terms of core.
 #pragma once
 

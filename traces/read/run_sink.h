@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who takes the activities of a run one by one, so that nobody needs to hold them all.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/read/run_tables.h"
 
 namespace lanescope::traces {

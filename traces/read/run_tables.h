@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run that was read from SQLite says beside its activities, as tables of a RunView.
 // Internal to traces and gui.
 #pragma once

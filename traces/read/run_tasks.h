@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tasks of a run of ours: which devices are whose, and which process played them. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of a trace that records none: NVTX ranges that look like steps. Internal to traces and gui.
 #pragma once
 

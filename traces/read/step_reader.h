@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The steps of a run of ours, and which of them count. Internal to traces.
 #pragma once
 

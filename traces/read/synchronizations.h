@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What threads and streams waited for, where a trace records that. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What devices and processes of a trace are called.
 #include <fmt/format.h>
 

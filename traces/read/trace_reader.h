@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads traces: ours, and Nsight Systems exports as they are.
 #pragma once
 

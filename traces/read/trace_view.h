@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run that was read from SQLite, as a RunView.
 #pragma once
 

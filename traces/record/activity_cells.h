@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers of captured rows as cells: what is unknown or absent becomes NULL. Internal to traces.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process says of devices, contexts, streams, links, threads and clocks.
 #include "traces/record/activity_cells.h"
 #include "traces/record/activity_writer.h"

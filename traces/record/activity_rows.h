@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Activities of a process as a capture delivers them, on their way into the tables of a trace: kernels,
 // copies, API calls, ranges, and what is known of the capture itself. Rows are plain data without pointers
 // (texts are numbers into the batch), so that a batch can cross a process boundary; enumerations carry the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns captured activities into rows. Private to traces/; owned by the writing thread. Internal to traces.
 #pragma once
 

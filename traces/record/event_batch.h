@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records that one call hands to the thread that writes a trace. Internal to traces/record.
 #pragma once
 

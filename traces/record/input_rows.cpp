@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/record/run_writer.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/row_inserter.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What joins the records of one captured process: which command a correlation id belongs to, and whether
 // calls that launch kernels and the kernels themselves fit together. Private to traces/; owned by the writing
 // thread. Internal to traces.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much memory the tensors of one step held, over time and by device, from the schedule's buffers and the
 // times at which its commands ran.
 #pragma once

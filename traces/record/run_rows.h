@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The rows that describe a run: everything but its events. Private to traces/; owned by the writing thread.
 // Internal to traces.
 #pragma once

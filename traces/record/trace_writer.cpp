@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/record/trace_writer.h"
 
 #include <sqlite3.h>

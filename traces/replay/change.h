@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Changes to a trace's tasks. Internal to traces and gui.
 #pragma once
 

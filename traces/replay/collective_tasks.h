@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which tasks are parts of one collective. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ran on GPUs, stream by stream, and which of it a call waited for. Internal to traces.
 #pragma once
 

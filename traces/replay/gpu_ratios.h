@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How long kernels take on other GPUs. Internal to traces.
 #pragma once
 

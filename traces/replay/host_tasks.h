@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What threads did, as tasks. Internal to traces.
 #pragma once
 

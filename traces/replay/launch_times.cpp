@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/replay/launch_times.h"
 
 #include "core/base/statistics.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cost of launches, one by one and as a graph.
 #pragma once
 

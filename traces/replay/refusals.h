@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a trace does not say, so that no change of it can be predicted. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When the tasks of a trace run, each as soon as what holds it up allows. Internal to traces and gui.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace as tasks that wait for each other: what its threads and streams did, by itself and without the
 // waiting, and what held each of it up. Replayed (replay.h) it takes about the time that was measured; with
 // something in it changed (what_if.h), the time that it would take then.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What usually passes between two things of a trace. Internal to traces.
 #pragma once
 

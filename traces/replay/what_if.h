@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace with something in it changed: how long its steps would take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/replay/what_if_knobs.h"
 
 #include <fmt/core.h>

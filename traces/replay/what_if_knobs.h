@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What of a trace can be changed and how far, for sliders.
 #pragma once
 

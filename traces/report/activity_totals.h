@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The aggregates behind the summary: of a file in one pass over each activity table, or of a run in memory.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What to try next, from what a run spent its time on.
 #pragma once
 

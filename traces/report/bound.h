@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a run is bound by, and the sentence that says so. Internal to traces.
 #pragma once
 

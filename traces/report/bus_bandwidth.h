@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What collectives achieve, in the terms of nccl-tests.
 #pragma once
 

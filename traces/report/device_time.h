@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a device did with a stretch of time: the whole run, or a step.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From the intervals of activities to times by device and to what covers the time most. Internal to traces.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a summary says beside its tables of other tools' traces. Internal to traces.
 #pragma once
 

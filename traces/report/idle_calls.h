@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the host did while no device did anything. Internal to traces.
 #pragma once
 

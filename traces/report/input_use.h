@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the steps of a run waited for, and what fills the queues they wait for.
 #pragma once
 

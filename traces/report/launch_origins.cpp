@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/report/launch_origins.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where in a program its kernels come from: the operator that launched them, its shapes, who called it.
 #pragma once
 

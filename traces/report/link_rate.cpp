@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/report/link_rate.h"
 
 #include <fmt/format.h>

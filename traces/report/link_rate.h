@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the links between a job's GPUs can carry, to hold what collectives reach against.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/report/longest_launch.h"
 
 #include "core/base/printable.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kernel to look at first. Internal to traces.
 #pragma once
 

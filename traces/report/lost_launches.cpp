@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/report/lost_launches.h"
 
 #include <algorithm>

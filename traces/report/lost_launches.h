@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches that left no record of what they ran. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of Nsight Systems: sums of kernels, of memory operations by time and by size. Private to
 // traces/. Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of a run the profiler itself took. Internal to traces and cli.
 #pragma once
 

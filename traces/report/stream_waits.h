@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the streams of a GPU wait for. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one run spent its time on, in the manner of nvprof's summary, and one sentence about it.
 #pragma once
 

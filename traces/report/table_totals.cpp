@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The totals of a file, one pass over each of its activity tables.
 #include "traces/read/activity_cursor.h"
 #include "traces/read/nvtx_reader.h"

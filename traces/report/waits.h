@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What devices and streams wait for: the host, each other, other ranks.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Times of earlier runs of a program, by name, in one SQLite file: what a gate compares with, and how much
 // one baseline differs from the next.
 #pragma once

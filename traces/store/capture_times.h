@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When a process recorded its streams as a graph. Internal to traces.
 #pragma once
 

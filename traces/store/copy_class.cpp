@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "traces/store/copy_class.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between which devices a copy of an activity table went.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of exports of Nsight Systems that are read and never written. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What imports of other tools' traces say that neither the activity tables nor ours have. Internal to traces.
 #pragma once
 

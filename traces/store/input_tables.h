@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of what steps wait for: the queues of a run's input, who fills them, and when. Internal to traces
 // and gui.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of kernels as people read them. Internal to traces.
 #pragma once
 

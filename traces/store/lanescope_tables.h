@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the activity tables cannot say: runs, nodes, placement, schedules, memory. Internal to traces and gui.
 #pragma once
 

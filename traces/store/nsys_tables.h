@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tables of the Nsight Systems SQLite export that a trace uses: names, columns, order and nullability are
 // that format's. Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads large tables on several threads. Internal to traces.
 #pragma once
 

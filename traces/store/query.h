@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQL on a trace, for reading only.
 #pragma once
 

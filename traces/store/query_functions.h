@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of SQL that a query may call. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Answers of queries as text, printed while they are computed.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows on their way into a table, several per statement: one execution of a 16-row INSERT costs about half of
 // sixteen executions of a 1-row INSERT. Private to traces/; owned by the thread that owns the database.
 // Internal to traces.

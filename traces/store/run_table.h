@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How tables of what belongs to a run begin, and columns that several of them have. Internal to traces and
 // gui.
 #pragma once

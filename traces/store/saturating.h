@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of what files say, which may be anything. Internal to traces.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole schema of a trace file: CREATE TABLE, INSERT and docs/reference/schema.md, made of the tables in
 // nsys_tables.h and lanescope_tables.h. The activity tables carry the names, columns, units and enumerations
 // of the Nsight Systems SQLite export; what those cannot say stands in tables with the prefix LANESCOPE_.

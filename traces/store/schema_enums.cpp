@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The enumerations of the Nsight Systems SQLite export that the activity tables refer to.
 #include "traces/store/schema.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQLite with exceptions: a connection, a snapshot and a prepared statement that close themselves, and typed
 // access that trusts no file. Internal to traces. Thread-compatible: a connection and its statements belong
 // to one thread at a time. Internal to traces.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which texts of ranges name steps. Internal to traces.
 #pragma once
 

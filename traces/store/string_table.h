@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts of a trace, each stored once in StringIds. Private to traces/; owned by the writing thread.
 // Internal to traces and gui.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the tables of a trace are declared: a class is a table, its members are the columns. Statements,
 // inserters, readers and documentation are made of that one list (nsys_tables.h, lanescope_tables.h).
 // Internal to traces.

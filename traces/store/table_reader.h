@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading tables whose columns may be missing, be in another order, or hold anything: a pass over a table
 // that hands every row to C++. Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Opening and closing a trace file. Internal to traces.
 #pragma once
 

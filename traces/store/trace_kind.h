@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a file is that is no database, so that the error can say what to do. Internal to traces.
 // Internal to traces.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accumulators of gradients: by reference, and by handle (Resource...).
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"

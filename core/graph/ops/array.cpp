@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reshaping, transposing, tiling, padding and filling.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work, time and memory of one launch: by the op's definition or by the node's `_lanescope_cost`.
 #include <algorithm>
 #include <nlohmann/json.hpp>

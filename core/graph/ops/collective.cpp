@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops of which every device has a part, or each of two devices one end.
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/op_spec.h"

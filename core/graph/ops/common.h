@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Inference and cost rules that many ops share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equations of Einsum: "abc,cde->abde", "...ab,bc->...ac".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of small integer tensors while a graph is compiled: shape arithmetic. An element is a range; one of
 // width zero is known. Known tensors become constants, ranges bound the shapes that are made of them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ops that rearrange or resize images give, for inference and kernels. Shapes may be open. All throw
 // InvalidArgument, in TensorFlow's words, for what does not fit.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic of the ops that fold, over values and ranges (see fold.h).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What layers of networks take, for inference and kernels: bias, normalisation, softmax and its losses.
 // Shapes may be open. All throw InvalidArgument, in TensorFlow's words, for what does not fit.
 #pragma once

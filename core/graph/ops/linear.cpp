@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products, factors, Einsum.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise maths, comparisons, casts and selection.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes as tensors and the arithmetic on them: Shape, Size, Range, broadcast arguments, permutations.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalisation, bias, activations, softmax and its losses.
 #include "core/graph/ops/common.h"
 #include "core/graph/ops/layers.h"

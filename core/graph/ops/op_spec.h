@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the files of this folder write op definitions: TensorFlow's signature as one line of text, and the rest
 // by name.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizers: Apply* on variables by reference or by handle, dense or by rows.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

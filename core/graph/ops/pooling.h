@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What pooling and its gradients take, for inference and kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes of a matrix's factors, and of what equations with triangular matrices have for a solution.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues of tensors. An op by handle ends in V2; the older one takes a reference instead.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

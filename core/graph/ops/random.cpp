@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random tensors.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers of records, and what turns the records into numbers. An op by handle ends in V2; the older one
 // takes a reference instead.
 #include "core/graph/ops/reader.h"

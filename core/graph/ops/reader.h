@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules of reader and decoding ops, for inference and kernels.
 #pragma once
 

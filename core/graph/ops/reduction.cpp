@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums, means and other reductions over axes, ArgMax, cumulative sums.
 #include <algorithm>
 

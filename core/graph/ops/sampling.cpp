@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Classes drawn at random: from logits, and as candidates beside the true ones of a batch.
 #include "core/graph/ops/sampling.h"
 

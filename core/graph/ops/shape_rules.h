@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shapes of outputs by the rules that inference and kernels share. Dimensions may be open and numbers ranges;
 // a kernel knows all of them, and gets an exact shape. All throw InvalidArgument, in TensorFlow's words, for
 // what does not fit. Others: convolution.h, pooling.h, segment.h, strided_slice.h, ShapeOf, JoinedShape.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parts of tensors and tensors made of parts: slices, concatenation, splits, stacks.
 #include <algorithm>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables by reference and by handle, assignments and scatter updates.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a StridedSlice with its five masks takes from each dimension, for inference and for kernels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // String conversion and lookup tables: host ops by nature.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

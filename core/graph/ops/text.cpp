@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pieces of strings, files as strings, pictures in strings.
 #include "core/base/error.h"
 #include "core/graph/ops/common.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and pooling of volumes, for inference and kernels: attributes, axes, and the shapes of results.
 // Shapes may be open. All throw InvalidArgument, in TensorFlow's words, for what does not fit.
 #pragma once

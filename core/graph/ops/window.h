@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sliding windows of convolution and pooling, for inference and kernels: attributes, where the axes of an
 // image tensor lie, and how many windows fit.
 #pragma once

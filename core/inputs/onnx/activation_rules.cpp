@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of single elements that networks are made of, from simpler ones.
 #include <algorithm>
 #include <cmath>

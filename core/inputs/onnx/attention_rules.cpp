@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attention, and the positions that it turns vectors by.
 #include <algorithm>
 #include <cmath>

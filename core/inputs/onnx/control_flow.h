@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Branches and loops of ONNX. Internal to core.
 #pragma once
 

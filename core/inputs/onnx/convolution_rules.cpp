@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions of lines, images and volumes, and transposed ones. Kernels of hosts want channels last,
 // filters with their outputs last.
 #include <algorithm>

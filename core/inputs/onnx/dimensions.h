@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sizes that a model leaves open: names ("batch") and what it computes of names ("past + sequence"). Internal
 // to core.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes a graph node by node from what an ONNX model says. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pooling of lines, images and volumes, and normalization of images. Kernels of hosts want channels last.
 #include <algorithm>
 #include <limits>

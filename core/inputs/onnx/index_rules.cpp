@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that read by index, and tensors made of nothing.
 #include <algorithm>
 

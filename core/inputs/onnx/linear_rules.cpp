@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products.
 #include "core/inputs/onnx/onnx_node.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Models of classical machine learning (the domain ai.onnx.ml) that are products and sums.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the nodes of an ONNX model, with those of its functions and of the bodies of its branches and loops.
 // Internal to core.
 #pragma once

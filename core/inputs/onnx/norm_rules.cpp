@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Normalizations, by means and mean squares.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A node of an ONNX model with its attributes, and the rules that make nodes of ours of it. Internal to core.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors and types of ONNX. Internal to core: brings in generated headers.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What ops take that stay known by their cost alone. Internal to core.
 #pragma once
 

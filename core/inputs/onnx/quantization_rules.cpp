@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Numbers as integers of a scale and a zero, and back.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Recurrent layers, step by step: what does not depend on the state is one product for all steps.
 #include <algorithm>
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resizing: along each axis, means of elements by weights that the sizes alone decide.
 #include <algorithm>
 #include <cmath>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops that write by index, and the largest of a row.
 #include <algorithm>
 

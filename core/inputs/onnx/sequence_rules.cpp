@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ops of sequences: lists of tensors that are known when the model is read. Nothing of a list is left in the
 // graph.
 #include <algorithm>

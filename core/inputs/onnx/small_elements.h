@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Elements of less than a byte, and floats of a byte or less. Integers of 4 and 2 bits become one byte each;
 // floats stay codes, one a byte, whose numbers a table says. Internal to core.
 #pragma once

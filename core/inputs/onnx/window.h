@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows of convolutions and pools on the axes behind batch and channels. Internal to core.
 #pragma once
 

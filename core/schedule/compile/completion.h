@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The commands after which each node of the graph is complete: its launch, or, of a node without one, what
 // its users have to wait for instead.
 #pragma once

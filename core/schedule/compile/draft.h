@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The schedule while it is being made. Private to core/schedule/compile: each pass is one file and works on
 // this structure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The free ranges of an arena, ordered by size and then by offset.
 #pragma once
 

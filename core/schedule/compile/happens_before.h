@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which command is sure to be complete before which other one starts.
 #pragma once
 

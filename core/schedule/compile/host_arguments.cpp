@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/schedule/compile/host_arguments.h"
 
 #include "core/place/kernel_table.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which inputs and outputs of a node stay in host memory when it runs on a GPU.
 #pragma once
 

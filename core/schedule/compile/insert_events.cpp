@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Between in-order queues a dependency is a Record on one and a Wait on the other; within one it is implied.
 
 #include <algorithm>

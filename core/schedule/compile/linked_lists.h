@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists of numbers in one array that can grow at any time, where Rows<> are made in order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Gives every planned value a range of its device's arena. A range is used again only by a command that
 // starts after the last use of its earlier content on every execution (HappensBefore); an element-wise op may
 // overwrite an input that nobody else needs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the passes ask of an op. Found once per op name, so that a pass over many nodes compares no strings.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the commands of a step from its nodes, in topological order: launches, the copies that their inputs
 // need, and what each of them waits for.
 

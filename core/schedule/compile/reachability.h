@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which commands of a draft depend on a given one, or which nodes of its graph.
 #pragma once
 

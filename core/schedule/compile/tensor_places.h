@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values that hold each tensor, one in every memory that needs it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns the versions that nodes read (NumberVersions) into dependencies of commands: what reads version k of
 // a variable comes after its k-th update and before the next one.
 //

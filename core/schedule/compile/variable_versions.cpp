@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which version of a variable each node reads. Version 0 is the content at the start of the step, version k
 // that after the k-th update. A node reads the old version unless it depends on the update. The rule is
 // applied to the nodes, before any of them has a device, so that the versions, and with them every result,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // v = Assign(v, f(v, ..)) with an element-wise f: lets f write into the variable itself, so that the Assign
 // has nothing left to copy (TensorFlow gets the same by handing over the buffer of a value that nobody else
 // holds). f then counts as an update of the variable, and OrderVariables keeps readers of the old value

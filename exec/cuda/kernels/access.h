@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the ops of this folder share: the launch behind a context, and readers of tensors. Ops are compiled by
 // the host compiler and see CUDA only through the bodies' headers.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Batch normalisation of images [outer, channels, inner] on device memory.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which element of each operand an element of a broadcast result comes from. Neighbouring dimensions in which
 // every operand behaves alike are merged, so that the usual cases need no division or one. Built on the host,
 // evaluated on host and device.

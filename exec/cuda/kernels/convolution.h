@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions on device memory and their gradients; T is float or double. cuDNN does those that it can where
 // the build has it, products of patches the others.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions by the classic functions of cuDNN, which versions 8 and 9 both have.
 //
 // Images stay as TensorFlow lays them out (NHWC), so that no tensor of theirs is ever rearranged. cuDNN asks

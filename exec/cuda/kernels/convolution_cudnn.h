@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions by cuDNN: convolution_cudnn.cu where the build has it, convolution_no_cudnn.cpp where it has
 // not.
 #pragma once

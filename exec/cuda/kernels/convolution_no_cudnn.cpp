@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In place of convolution_cudnn.cu where the build has no cuDNN.
 #include "exec/cuda/kernels/convolution_cudnn.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolutions as matrix products: patches of blocks of positions are written out in scratch memory and
 // multiplied there.
 #pragma once

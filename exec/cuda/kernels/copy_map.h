@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A copy between two strided views of the same extents, element by element in the order of the destination:
 // what is behind slices, transposes, tiles, broadcasts and pads. Built on the host, evaluated on host and
 // device.

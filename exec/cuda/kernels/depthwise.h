@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies of depthwise convolution on device memory: every channel has `multiplier` filters of its own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Division of indices by a number that is fixed for a whole launch: a multiplication where everything fits in
 // 31 bits, a real division elsewhere. Runs on host and device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA bodies of element-wise loops: one operand, two operands that advance or are one value, and the
 // general broadcast.
 #pragma once

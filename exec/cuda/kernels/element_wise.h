@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise bodies on device memory. The output may be the memory of an operand of its size and type.
 #pragma once
 

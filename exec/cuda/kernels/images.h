@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies of resized images and reversed sequences on device memory.
 #pragma once
 

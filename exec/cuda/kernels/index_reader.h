@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensors of int32 or int64 indices read alike. Evaluated on host and device.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies that move elements on device memory without arithmetic. Sizes are in bytes of one element: 1, 2, 4,
 // 8 or 16.
 #pragma once

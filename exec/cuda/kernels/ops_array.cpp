@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Identities, constants, new shapes, fills, and rows by index.
 #include <cstring>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FusedBatchNorm and its gradient.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/batch_norm.h"

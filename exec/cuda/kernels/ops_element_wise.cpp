@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise ops: shapes and checks; the bodies are in element_wise.h.
 #include <algorithm>
 #include <iterator>

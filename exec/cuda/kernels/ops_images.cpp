@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resized images and reversed sequences; the bodies are in images.h.
 #include "core/graph/ops/images.h"
 #include "exec/cuda/kernels/access.h"

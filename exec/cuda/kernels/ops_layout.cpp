@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every element to a new place: transposes, tiles, slices, pads, concatenations and their inverse.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/movement.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Matrix products and convolutions; the bodies are in linear.h and convolution.h.
 #include <algorithm>
 

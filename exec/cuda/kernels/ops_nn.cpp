@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers: bias, pooling, normalisation, softmax and cross entropy.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/element_wise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Optimizer steps; the bodies are in optimizer.h.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/optimizer.h"

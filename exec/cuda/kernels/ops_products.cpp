@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution and Einsum; the bodies are in depthwise.h, linear.h and movement.h.
 #include <algorithm>
 

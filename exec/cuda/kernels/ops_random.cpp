@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random tensors: the streams of the host's kernels.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/random.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions, ArgMax, running sums, TopK.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/reduce.h"

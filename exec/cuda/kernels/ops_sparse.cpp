@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Distinct values, segments, partitions, updates by coordinates.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/movement.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables: what replaces them, and updates of their rows.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/element_wise.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Convolution and pooling of volumes; the bodies are in volume.h.
 #include "exec/cuda/kernels/access.h"
 #include "exec/cuda/kernels/volume.h"

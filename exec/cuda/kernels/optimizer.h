@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Steps of optimizers on device memory: one launch a variable, scalars read on the device.
 #pragma once
 

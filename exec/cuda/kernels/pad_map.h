@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where an element of a padded tensor comes from. Evaluated on host and device.
 #pragma once
 

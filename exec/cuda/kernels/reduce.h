@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions on device memory. The order of additions depends on the shape alone.
 #pragma once
 

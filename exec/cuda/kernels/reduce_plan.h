@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How a reduction of a dense tensor over some of its dimensions is dealt to threads. The split depends on the
 // shape alone, so that a result is the same from run to run. Built on the host, evaluated on host and device.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layers that work on rows: softmax, cross entropy, local response normalisation.
 #include "exec/cuda/kernels/element_wise.cuh"
 #include "exec/cuda/kernels/index_reader.h"

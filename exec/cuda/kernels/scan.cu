@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running sums and products along a dimension.
 #include "exec/cuda/kernels/element_wise.cuh"
 #include "exec/cuda/kernels/reduce.h"

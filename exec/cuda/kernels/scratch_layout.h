@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Several buffers in one stretch of scratch memory.
 #pragma once
 

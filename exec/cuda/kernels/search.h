@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary search in sorted numbers. Evaluated on host and device.
 #pragma once
 

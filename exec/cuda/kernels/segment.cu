@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sums of rows by number and updates of rows by number, over sorted numbers; and small bodies around them.
 #include <cmath>
 #include <limits>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows with sorted numbers, combined in tiles of fixed size: the first pass finishes the groups that lie
 // within a tile and leaves partial results of those that cross its borders, the second one joins these. The
 // order of operations depends on the numbers alone. Evaluated on host and device.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorting of updates whose rows are given by number or by coordinates.
 #pragma once
 

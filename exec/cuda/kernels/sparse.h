@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies for rows that are named by numbers on device memory: sums of rows that share a number, updates by
 // number, distinct values. Rows of one number are combined in the order in which they come, by a stable sort:
 // results are the same from run to run.

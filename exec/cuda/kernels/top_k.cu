@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The first largest or smallest element, the largest k, and whether a class is among them.
 #include <limits>
 

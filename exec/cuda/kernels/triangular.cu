@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Equations with triangular matrices: a thread for each column of each right side.
 #include "exec/cuda/kernels/element_wise.cuh"
 #include "exec/cuda/kernels/linear.h"

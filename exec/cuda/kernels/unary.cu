@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "exec/cuda/kernels/element_wise.cuh"
 #include "exec/cuda/kernels/element_wise.h"
 

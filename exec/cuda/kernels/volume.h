@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bodies of convolution and pooling of volumes on device memory; T is float or double.
 #pragma once
 

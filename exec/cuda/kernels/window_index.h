@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows over images [batch, rows, columns, channels]: which cells a window sees, which windows see a cell,
 // and which element of an image a patch element is. Evaluated on host and device.
 #pragma once

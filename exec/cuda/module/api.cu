@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real CUDA calls. Device 0 is the first visible one.
 #include <cstring>
 

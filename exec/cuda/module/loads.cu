@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Work that `devices --measure` repeats: a large product by cuBLAS, and a kernel that streams memory.
 #include <cublas_v2.h>
 

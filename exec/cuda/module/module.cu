@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The entry of the module.
 #include "exec/cuda/cuda_module.h"
 #include "exec/cuda/module/module.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Green contexts: disjoint sets of multiprocessors of one GPU. The driver's functions are looked up through
 // the runtime, so that the module does not link to the driver.
 #include <cuda.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """An agent's door: tools over the Model Context Protocol that ask traces, with the rows that every answer rests on.
 
     python -m lanescope.mcp --root FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a trace holds, by table, and what cannot be told of one without."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The rows that an answer rests on: for each thing that it names, where the trace has it."""
 
 from __future__ import annotations

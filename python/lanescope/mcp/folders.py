@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which files may be read: those below the folders that were allowed at start."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long an answer may be, and what is said of the rest."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs the program: without a shell, for a limited answer, and ended when nobody waits for it any more."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The server: the tools, and what holds for every call of one."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The tools: each asks the program and adds what its answer rests on and what the trace cannot tell."""
 
 from __future__ import annotations

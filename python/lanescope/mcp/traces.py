@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The traces that were asked for: found, made readable once, and known by their runs and tables."""
 
 from __future__ import annotations

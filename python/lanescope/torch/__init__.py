@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs from PyTorch, costs from its profiler, and placements that go back."""
 
 from lanescope.torch.calibration import Calibration, calibrate

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Opens the batch of a graph: of one step, translated for two batches, the numbers that differ follow the batch."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`calibrate`: op times from a profile of the user's own, for the graph that was exported of the same step."""
 
 from __future__ import annotations

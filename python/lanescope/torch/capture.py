@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model's step as a graph of ATen ops: no view or update in place is left, and each op knows its module.
 
 The step is traced twice: first with its modules and autograd, which leaves updates in place; then, node by node,

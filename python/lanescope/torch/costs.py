@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an ATen op costs: FLOPs by definition, and every operand read and every result written once."""
 
 import json

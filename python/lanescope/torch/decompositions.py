@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which fused ATen ops are taken apart, by PyTorch's own rules, because no op of TensorFlow does the same."""
 
 import torch

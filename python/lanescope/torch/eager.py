@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A model as if nobody had compiled or wrapped it, with the names of its plain form, and what a graph leaves out of it."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Grows a graph of TensorFlow's ops: names in scopes, tensors whose axes may lie in another order."""
 
 import collections

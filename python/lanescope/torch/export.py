@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`export`: a PyTorch model as a graph that Lanescope places, simulates and runs."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops as PyTorch runs them on GPUs: attention is one op, forward and backward."""
 
 import contextlib

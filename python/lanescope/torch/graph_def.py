@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """GraphDef files, written without protobuf: the wire format of the few messages that a graph needs.
 
 Dtypes are NumPy's names; `bfloat16`, which NumPy lacks, comes as the uint16 of its bits.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What a step is called with: tensors, which are fed, and whatever else, which stays as it is."""
 
 import torch

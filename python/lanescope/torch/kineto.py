@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Profiles of torch.profiler (Kineto) as trees of what ran, each with the time that it took itself."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """PyTorch's optimizers as TensorFlow's update ops, with the same arithmetic."""
 
 from dataclasses import dataclass

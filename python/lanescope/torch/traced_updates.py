@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Updates of optimizers that no op of TensorFlow does: their own step, traced, as arithmetic beside the variable."""
 
 import contextlib

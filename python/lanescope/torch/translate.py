@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a captured graph to TensorFlow's ops, node by node."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Parameters, buffers and the state of optimizers as resource variables."""
 
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How many numbers the inputs may hold that look something up: rows of tables, classes, positions."""
 
 import torch

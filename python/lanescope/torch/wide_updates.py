@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Updates of bfloat16 parameters. TensorFlow's update ops have none of these on GPUs, and neither the powers of Adam's betas
 nor its epsilon are bfloat16 numbers. So they are arithmetic in float beside their variable, rounded once a step."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that shape, join, slice, move or make data."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops and branches, as TensorFlow writes them with control flow of version 2, and lists of tensors."""
 
 import golden

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where rules are easily got wrong: edges of integer ranges, not-a-number, ties, masks, empty tensors."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where rows and texts are easily got wrong: gaps, rows named twice, not-a-number, empty tensors, odd numbers."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs whose run must fail, with the code and a part of the message."""
 
 import numpy as np

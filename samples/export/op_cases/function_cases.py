@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Graphs that call functions of their library, as tf.function and Defun write them."""
 
 import numpy as np

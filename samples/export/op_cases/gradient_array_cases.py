@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients of what moves elements: shapes, slices, rows by number, segments."""
 
 import numpy as np

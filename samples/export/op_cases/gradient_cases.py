@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Small graphs for every op with a gradient, with exact shapes and, where TensorFlow then writes other ops, without."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients of arithmetic, reductions and products of matrices."""
 
 import numpy as np

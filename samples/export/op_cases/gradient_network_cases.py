@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Gradients of what layers of networks are made of, in images and volumes."""
 
 import numpy as np

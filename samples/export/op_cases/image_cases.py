@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Images as blocks and of other sizes, sequences, volumes."""
 
 import numpy as np

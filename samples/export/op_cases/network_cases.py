@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convolution, pooling, normalisation, losses, biases and the gradients of activations."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Loops, arrays and stacks as TensorFlow 1 writes them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Optimizer ops on reference and resource variables, and the Python optimizers' sequences of ops."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Training graphs of every optimizer, with dense gradients and with rows, and of clipped gradients."""
 
 import numpy as np

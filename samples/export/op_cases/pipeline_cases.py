@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Queues, readers of files that a test can name, and what turns texts and bytes into tensors."""
 
 import zlib

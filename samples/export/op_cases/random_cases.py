@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random ops: what TensorFlow's CPU kernels draw for given seeds, over several runs of a session."""
 
 import numpy as np

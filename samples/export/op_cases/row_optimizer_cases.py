@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Optimizer ops that touch rows only, on reference and resource variables, with rows named twice."""
 
 import numpy as np

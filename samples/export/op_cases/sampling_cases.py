@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Classes drawn at random, and gradients of rows picked by segments."""
 
 import numpy as np

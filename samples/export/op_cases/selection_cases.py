@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops that select, group or scatter rows and elements."""
 
 import numpy as np

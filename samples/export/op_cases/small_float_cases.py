@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Numbers of 16 bits: cast from and to others, and multiplied."""
 
 import numpy as np

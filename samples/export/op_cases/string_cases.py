@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Conversions of strings and look-ups in tables."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batch normalisation, gradients of sparse segments, bands of matrices, special functions, sets and coordinates."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls `action` and gives the text of the Error that it throws, "CODE: message"; empty where it throws none.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/base/number_set.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a collective costs on the links of a machine, and which algorithm that makes of it.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduces that stay as launches of several devices at once: which do, what they cost, in which order they
 // are compiled, and what they become where they cannot run.
 #include "core/collective/joint_launch.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops and branches as nodes without them. What they compute: tests/golden/ops/control_flow.json.gz.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

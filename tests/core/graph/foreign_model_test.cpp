@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files of other programs where a graph is wanted: one sentence says what each is, and what to do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

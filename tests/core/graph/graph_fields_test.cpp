@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every field of the GraphDef messages survives reading and writing, in both forms.
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/dynamic_message.h>

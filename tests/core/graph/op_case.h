@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tables of inference cases: an op, its inputs, its attributes, and what is expected of its outputs as text.
 #pragma once
 

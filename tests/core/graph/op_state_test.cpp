@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/core/graph/op_case.h"
 
 namespace lanescope {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loops of TensorFlow 1 as While nodes. What they compute: tests/golden/ops/old_loops.json.gz.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

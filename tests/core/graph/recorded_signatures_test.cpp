@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/graph/recorded_signatures.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ONNX models written by hand, field by field: what becomes of their nodes, and what is refused.
 #include <gmock/gmock.h>
 #include <unistd.h>

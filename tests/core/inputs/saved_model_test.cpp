@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SavedModels and checkpoints as TensorFlow 2.15 has written them (samples/export/record_saved_models.py).
 #include "core/inputs/saved_model.h"
 

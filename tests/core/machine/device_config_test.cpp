@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases H01 to H15, H23 and H25: devices as TensorFlow configures them.
 #include "core/machine/device_config.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases H17 to H22: devices configured step by step, with TensorFlow's errors.
 #include "core/machine/device_settings.h"
 

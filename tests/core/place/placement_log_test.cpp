@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases G01 to G04 and E97: what TensorFlow's releases say of where ops run.
 #include "core/place/placement_log.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the placer refuses, and in which words: TensorFlow's own.
 #include <gtest/gtest.h>
 

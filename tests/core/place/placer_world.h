@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The little world of TensorFlow's own placer tests: made-up ops with chosen kernels on ten FakeCPU, ten
 // FakeGPU and one XLA_CPU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Formats of tensors between tasks: which edges they are written on, and what crosses then.
 #include "core/place/wire_format.h"
 

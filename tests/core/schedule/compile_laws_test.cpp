@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of every compiled schedule, over many random graphs, requests, machines and placements.
 #include <gtest/gtest.h>
 

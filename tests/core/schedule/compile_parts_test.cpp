@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The data structures that the passes of core/schedule/compile share, each against its plain definition.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs compiled for two virtual GPUs, and what their schedules hold.
 #pragma once
 

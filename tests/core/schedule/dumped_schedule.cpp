@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/core/schedule/dumped_schedule.h"
 
 #include <fmt/core.h>

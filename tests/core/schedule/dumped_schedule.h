@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A check of a compiled step that knows nothing of the compiler: it reads what `place --dump-schedule --json`
 // prints, compares every command with every other, and shares no code with the planner or the verifier.
 #pragma once

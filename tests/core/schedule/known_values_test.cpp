@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values that are known before the step: nothing computes them, and who reads them still waits for what their
 // nodes wait for.
 #include <gtest/gtest.h>

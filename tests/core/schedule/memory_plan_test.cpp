@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Laws of the memory plan, by a checker of its own that reads the dump of a schedule.
 #include <gtest/gtest.h>
 

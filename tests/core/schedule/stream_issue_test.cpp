@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How devices with streams take commands: what may be recorded, and what needs the host.
 #include "core/schedule/stream_issue.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Graphs with ops that have no definition here compile; what is not known of them is said once, by its cause.
 #include "core/schedule/unknown_work.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "core/time/timer_tree.h"
 
 #include <gtest/gtest.h>

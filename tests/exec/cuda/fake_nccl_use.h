@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fake NCCL (tests/support/fake_nccl.h) on the streams of a stub of CUDA.
 #pragma once
 

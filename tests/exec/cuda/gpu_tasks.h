@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Jobs of threads whose tasks have GPUs of the stub.
 #pragma once
 

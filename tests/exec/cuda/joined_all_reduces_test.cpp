@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduces of GPUs of several processes, by an NCCL that is none.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GPUs of several processes that send to each other from memory to memory, by an NCCL that is none.
 #include "exec/messages/joined_gpus.h"
 

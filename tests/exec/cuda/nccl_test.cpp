@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All-reduces by NCCL: what comes out, in which order they are launched, and what happens when they fail.
 #include <gtest/gtest.h>
 

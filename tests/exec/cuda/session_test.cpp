@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions on GPUs: the whole host logic of the CUDA backend, on a stub that runs streams in odd orders.
 #include <gtest/gtest.h>
 

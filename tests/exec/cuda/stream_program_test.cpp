@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the program of streams keeps to between its commands, on the stub's streams.
 #include "exec/stream/stream_program.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CUDA made of host memory: runs what is issued to streams as late and in as odd an order as streams and
 // events allow, so that a missing dependency shows, and records the calls. Its kernels are the host's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Captures of the stub's streams and the graphs that come of them.
 #include <algorithm>
 

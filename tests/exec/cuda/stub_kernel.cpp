@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is launched on the stub's streams.
 #include "core/base/error.h"
 #include "tests/exec/cuda/stub_state.h"

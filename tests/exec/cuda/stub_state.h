@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the parts of the stub share: streams with the work issued to them, events, recorded graphs and
 // captures.
 #pragma once

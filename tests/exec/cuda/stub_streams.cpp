@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Streams, events and copies of the stub, and the order in which it runs what was issued.
 #include <algorithm>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // When commands ran on GPUs, by the events of streams or by an observer, on a stub.
 #include <gtest/gtest.h>
 

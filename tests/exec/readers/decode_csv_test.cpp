@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines as columns (cases L11 to L23); expected values and messages are TensorFlow 2.15.1's.
 #include "exec/readers/decode_csv.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Records that are tf.train.Example messages. What TensorFlow makes of them is recorded in
 // tests/golden/ops/examples.json.gz; here stand its messages, and what no message is.
 #include "exec/readers/example.h"

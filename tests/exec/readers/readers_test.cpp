@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lines, fixed lengths, whole files and names (cases L01 to L09); expected values are TensorFlow 2.15.1's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

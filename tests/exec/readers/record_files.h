@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files for tests of readers, and what readers make of them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TFRecord files, whole and damaged (cases L31 to L35).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases I25 and I27: gradients that are too old are dropped, and how many are waited for.
 #include "exec/resources/accumulator.h"
 

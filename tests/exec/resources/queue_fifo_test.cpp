@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // First in, first out (cases K01 to K23).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

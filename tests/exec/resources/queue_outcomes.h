@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What became of attempts on queues, for tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random shuffle queues (cases K41 to K49).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

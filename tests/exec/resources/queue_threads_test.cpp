@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Many threads on one queue (case K09).
 #include <gtest/gtest.h>
 

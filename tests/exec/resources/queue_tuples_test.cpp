@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What queues take and give: declarations, checks, batches, padding, sharing (cases K25 to K33, K51, K53).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

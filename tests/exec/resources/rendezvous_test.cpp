@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases F11 to F13: how a transfer between partitions is named, and how its two ends meet.
 #include "exec/resources/rendezvous.h"
 

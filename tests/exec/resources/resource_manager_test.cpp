@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resources by container, type and name (cases J31 to J39).
 #include "exec/resources/resource_manager.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Measured figures of a network are checked for sense, not for size.
 #include "exec/measure/measure_network.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transfers between GPUs of several processes: which are issued when.
 #include "exec/messages/peer_transfers.h"
 

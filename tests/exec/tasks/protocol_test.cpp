@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the processes of a job send each other, written down: whoever changes it raises kJobProtocol.
 #include "core/base/protocol.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What steps of random graphs fetch, by a session of their own.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Parameter servers and their clients as threads of a test.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tasks that serve others: variables and queues on them are shared by all who run graphs, and outlive them.
 #include <gmock/gmock.h>
 

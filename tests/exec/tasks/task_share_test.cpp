@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shares of a schedule: together they are the whole, and each touches its own task's memory alone.
 #include "core/schedule/task_share.h"
 

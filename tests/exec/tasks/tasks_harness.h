@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A job whose processes are threads: each has a session of its own, and plays one task of the machine.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A step whose devices are in several processes: the bits are those of one process.
 #include <chrono>
 #include <future>

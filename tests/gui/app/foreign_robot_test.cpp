@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces of other tools in the whole interface, used by a robot.
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pictures of the whole interface against recorded ones.
 #include <gtest/gtest.h>
 

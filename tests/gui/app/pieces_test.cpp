@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parts of the interface that need no frame.
 #include <gtest/gtest.h>
 #include <imgui.h>

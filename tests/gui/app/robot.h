@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Drives the whole interface without a display, as a person would: moves the mouse, presses keys, waits.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The timeline with a trace in it, used by a robot.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every interaction, and what of the state it changes.
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>

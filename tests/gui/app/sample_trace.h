@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Traces for tests, made by the program itself.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Two small runs of one graph, the same everywhere: measured on virtual devices, and predicted.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An edit of a placement by mouse and keys: moved, undone, saved and run.
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The real window, on a virtual screen, driven from outside.
 #include "gui/platform/window.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Profiles of other tools in the timeline: names of lanes, ranks and machines, and opening them as they are.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

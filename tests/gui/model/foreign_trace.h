@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An export of another tool, made by hand: two hosts with a process each, launches, ranges, an operator.
 #pragma once
 

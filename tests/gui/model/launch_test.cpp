@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls and what they launched, in the runs of other tools' traces.
 #include <gtest/gtest.h>
 

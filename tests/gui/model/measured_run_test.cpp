@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A run that is started in the timeline is the run that `lanescope run` makes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

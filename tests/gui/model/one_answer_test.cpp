@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One run, one answer: what `diff` and `explain` read from a trace, what the timeline loads from it, and what
 // the events of its schedule tell have the same steps, the same paths and the same figures.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs made by hand and at random, for tests of the timeline.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What-if on a trace without a graph: its knobs turned in the timeline say what the command line says.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A trace with its graph beside it: measured runs that a simulation made up, so that tests take no time.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs of several tasks: lanes stand below their task.
 #include <gtest/gtest.h>
 

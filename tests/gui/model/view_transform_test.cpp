@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "gui/model/view_transform.h"
 
 #include <gtest/gtest.h>

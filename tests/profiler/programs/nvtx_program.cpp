@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A program with NVTX ranges and no GPU: what the injection library is loaded into. Each word of its command
 // line is a thing to do.
 #include <dlfcn.h>

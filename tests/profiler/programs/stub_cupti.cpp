@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A CUPTI library for a machine without a GPU: of the version in STUB_CUPTI_VERSION. It keeps CUPTI's
 // contract with its one subscriber: a flush asks for a buffer, fills it with one record of every kind, and
 // hands it back. Built twice: STUB_CUPTI_12 lacks what CUPTI has had from 12.5 and 13.0 on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libcuda.so.1 for a machine without a GPU: of the version in STUB_DRIVER_VERSION, without devices.
 #include <cstdlib>
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ATen ops as TensorFlow's: RULES gives by name a function of the emitter, the fx node and its arguments. It returns a
 Value, a tuple of them, or None where no op of TensorFlow does the same."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Batch normalization of any number of axes: by TensorFlow's fused op, which takes images with channels last, or, in
 float64, which that op does not have, by its arithmetic."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Convolutions of signals, images and volumes, of groups, and transposed ones: those of TensorFlow, with channels last."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Ops on single elements, and reductions."""
 
 from lanescope.torch.emitter import DTYPE_OF, Value

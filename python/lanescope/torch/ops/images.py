@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pooling of signals and images, and images in other sizes. TensorFlow's kernels of hosts want channels last."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows by number, and losses that look classes up."""
 
 import torch

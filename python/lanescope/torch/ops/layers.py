@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Softmax, layer normalization and dropout."""
 
 from lanescope.torch.emitter import DTYPE_OF

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Matrix products. A transposed operand is read as such, not copied."""
 
 import json

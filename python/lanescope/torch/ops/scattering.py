@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Elements in another order, and writes to numbered places."""
 
 import torch

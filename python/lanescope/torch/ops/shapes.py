@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Views, copies of parts, and what is made of nothing."""
 
 import torch

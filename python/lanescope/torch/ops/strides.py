@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Views by strides: what they mean for the elements."""
 
 import math

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole steps with convolutions by the stand-in for cuDNN: recorded and replayed, and failing.
 #include <gtest/gtest.h>
 

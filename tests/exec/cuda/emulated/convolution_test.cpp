@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which convolutions cuDNN does, how its algorithms are chosen, and what happens where it does not help: on a
 // stand-in for cuDNN that computes. The numbers of every shape are checked by tests/exec/cuda/gpu.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every op that TensorFlow runs on GPUs, and this project on a host, has a CUDA kernel, but for those named
 // here.
 #include <gtest/gtest.h>

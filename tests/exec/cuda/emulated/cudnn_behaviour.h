@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the stand-in for cuDNN (include/cudnn.h) answers, and what it was asked.
 #pragma once
 

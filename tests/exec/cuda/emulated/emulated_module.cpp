@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "tests/exec/cuda/emulated/emulated_module.h"
 
 #include "exec/cuda/module/module.cuh"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The CUDA module made of the CUDA kernels themselves, emulated, on the streams of the stub.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CUDA sources on a computer without a GPU: the part of CUDA's language and runtime that exec/cuda/kernels
 // uses, as C++. translate_launches.py rewrites the launches; include/ holds headers of CUDA's names that lead
 // here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whole steps by the CUDA kernels, emulated: what the host may not touch, in orders that streams allow,
 // recorded and replayed. The ops one by one are those of tests/exec/cuda/gpu.
 #include <gtest/gtest.h>

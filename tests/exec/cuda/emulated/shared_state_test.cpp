@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sessions that share devices, variables and queues on GPUs: by the CUDA kernels themselves, emulated.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Rewrites the launches of a CUDA source so that a C++ compiler accepts it (tests/exec/cuda/emulated/emulator.h).
 
 Usage: translate_launches.py SOURCE RESULT. `Kernel<T><<<grid, block, shared, stream>>>(arguments)` becomes a call of

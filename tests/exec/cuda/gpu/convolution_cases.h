@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A convolution of one shape and its two gradients.
 #pragma once
 

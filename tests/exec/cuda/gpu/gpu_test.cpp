@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What only a GPU can show. Skipped, with the reason, where there is none.
 #include <fmt/core.h>
 #include <gtest/gtest.h>

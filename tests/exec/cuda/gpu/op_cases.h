@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the op checks of all families build their cases from.
 #pragma once
 

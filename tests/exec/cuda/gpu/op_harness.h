@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs one node on GPU 0 and on the host with the same inputs, and compares. Arguments live where
 // TensorFlow's table puts them. The double-precision reference of a float node is the host's kernel for
 // doubles.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Volumes, resized images and reversed sequences, each against its host kernel and the same in doubles.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Element-wise ops and reductions with a CUDA kernel, every one against its host kernel and the same in
 // doubles, over shapes: none, one, odd, large, broadcast.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Products and layers with a CUDA kernel, each against its host kernel and the same in doubles.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution, Einsum and random tensors that follow from a key, each against its host kernel.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables, optimizers and random numbers with a CUDA kernel, each against its host kernel.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The index arithmetic of CUDA kernels, which runs on the host too, against plain loops.
 #include <gtest/gtest.h>
 

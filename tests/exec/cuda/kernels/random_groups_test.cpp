@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random numbers of CUDA kernels, made on the host, against the host's own kernels.
 #include "exec/kernels/random_groups.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How CUDA reductions deal elements to threads: the threads of a plan, run one after the other, against plain
 // sums. Elements are powers of a number, so that a missing or doubled one shows.
 #include "exec/cuda/kernels/reduce_plan.h"

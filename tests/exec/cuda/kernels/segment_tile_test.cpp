@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows combined by number in tiles, every column of every tile run on the host, against one row after the
 // other.
 #include "exec/cuda/kernels/segment_tile.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Windows over images as CUDA kernels see them, against plain loops over cells and taps.
 #include "exec/cuda/kernels/window_index.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for cuBLAS's header where there is no GPU: column-major products with the checks that its
 // documentation promises.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for cuDNN's header where there is no GPU: convolutions of float images in the order NHWC, with the
 // checks that its documentation promises. What it answers is a matter of cudnn_behaviour.h.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stands for CUB's header where there is no GPU.
 #pragma once
 
