@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each effect of the model changes in predictions.
+// A table of how predictions change without each effect of the model.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ void AddImport(CLI::App* app);
 void AddExport(CLI::App* app);
 void AddReport(CLI::App* app);
 void AddProfile(CLI::App* app);
-// Of all commands of the program, `app`.
+// These describe all commands of the program, `app`.
 void AddManual(CLI::App* app);
 void AddCompletions(CLI::App* app);
 

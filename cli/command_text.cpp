@@ -18,7 +18,7 @@ std::vector<std::string> AllStrategies() {
   return names;
 }
 
-// Of "TEXT:{off,kernels,full}" the words in braces.
+// The words in braces of "TEXT:{off,kernels,full}".
 std::vector<std::string> ChoicesOf(const std::string& type) {
   const size_t open = type.find(":{");
   if (open == std::string::npos || !type.ends_with('}')) return {};

@@ -19,7 +19,7 @@ struct OptionText {
   bool is_required = false;
   bool is_repeated = false;
 
-  // What a shell offers where it has no choices.
+  // The kind of words that a shell offers where an option has no choices.
   bool takes_number() const { return value == "INT" || value == "UINT" || value == "FLOAT"; }
   bool takes_file() const { return !value.empty() && choices.empty() && !takes_number(); }
 };

@@ -63,7 +63,7 @@ study::ComparisonRequest RequestOf(const CompareOptions& options, const Machine&
   return request;
 }
 
-// What is missing in the table makes the command fail, after everything else is printed.
+// A row that is missing in the table makes the command fail, after everything else is printed.
 void RequireAllRows(const study::Comparison& comparison) {
   const auto has_failed = [](const study::ComparisonRow& row) { return row.failed.has_value(); };
   const auto& rows = comparison.rows;

@@ -119,7 +119,7 @@ void PrintWideIntervals(const Comparison& comparison) {
   }
 }
 
-// What steps wait for, as measured and as predicted.
+// Prints how long steps wait for input, as measured and as predicted.
 void PrintInput(const Comparison& comparison) {
   TextTable table;
   table.Name("Waits for input").Group("Measured").Number("wait").Number("fill").Text("");
@@ -189,7 +189,7 @@ void PrintErrors(const Comparison& comparison) {
   if (!table.empty()) PrintText("\n" + table.Take(LineWidth()));
 }
 
-// What disturbed the steps, and who is to blame where hardly any quiet stretch came.
+// Prints what disturbed the steps, and which programs, where hardly any quiet time came.
 void PrintDisturbance(const Comparison& comparison) {
   double others = 0, stolen = 0;
   int disturbed = 0, other_speed = 0;
@@ -210,7 +210,7 @@ void PrintDisturbance(const Comparison& comparison) {
         disturbed - other_speed, other_speed);
   if (quiet) return;
   Print(
-      "\nDo not rely on these figures: hardly any quiet stretch came. Other programs took up to {:.2f} "
+      "\nDo not rely on these figures: hardly any quiet time came. Other programs took up to {:.2f} "
       "processors, a hypervisor {:.2f}; end what runs beside and compare again\n",
       others, stolen);
 }

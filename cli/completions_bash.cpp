@@ -43,7 +43,7 @@ std::string OptionNames(const CommandText& command) {
   return names;
 }
 
-// What comes after an option that takes a value.
+// Completes the word after an option that takes a value.
 std::string ValueCase(const OptionText& option) {
   if (option.value.empty()) return "";
   std::string pattern;

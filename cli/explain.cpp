@@ -30,7 +30,7 @@ struct ExplainOptions {
   bool as_json = false;
 };
 
-// What is on one critical path, of a mean step.
+// The parts of one critical path, of a mean step.
 struct PathTotals {
   // Counted as often as they ran. Collectives: NCCL's kernels.
   double launches = 0, copies = 0, collectives = 0;
@@ -69,7 +69,7 @@ struct Reason {
   const OpDiff* op = nullptr;  // null: it is of none
 };
 
-// What the reasons are of, and where it comes from in either run.
+// The op that the reasons are of, and where it comes from in either run.
 struct Explained {
   RunDiff diff;
   const traces::LaunchOrigins &origins_a, &origins_b;
@@ -164,7 +164,7 @@ void PrintOrigin(std::string_view whose, const traces::LaunchOrigin* origin) {
   if (!origin->callers.empty()) PrintFitted("     called by " + traces::CallersText(*origin));
 }
 
-// Of what the tables name, each once.
+// Prints where the ops of the tables were launched, each once.
 void PrintOrigins(const Explained& explained, const std::vector<Reason>& reasons, int top,
                   std::set<std::string>* told) {
   size_t shown = 0;

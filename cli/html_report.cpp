@@ -67,7 +67,7 @@ PageTable DevicesTable(const traces::Summary& summary) {
   return table;
 }
 
-// Of tasks that processes of their own played.
+// A table of the tasks that processes of their own played.
 PageTable TasksTable(const traces::Summary& summary) {
   PageTable table{"Tasks, and how far their clocks were ahead of the first one's",
                   {"Task", "Process", "Clock ahead", "Known to"},
@@ -128,7 +128,7 @@ PageTable StragglersTable(const traces::Waits& waits) {
   return table;
 }
 
-// Of a trace in which nothing ran on a device.
+// The page of a trace in which nothing ran on a device.
 PageTable RangesTable(const traces::Summary& summary) {
   PageTable table{"Ranges of the host", {"Time", "Calls", "Mean", "Longest", "Name"}, {}};
   for (const traces::OperationSum& sum : summary.nvtx_sums) {
@@ -188,7 +188,7 @@ std::vector<std::string> PartsRow(std::string run, const StepParts& parts, std::
           std::move(change)};
 }
 
-// What comes first: every run in a row of one table, then the first beside each of the others, op by op.
+// The page begins with every run in a row of one table, and the first beside each of the others, op by op.
 PageSection ComparisonOf(const std::vector<RunReference>& runs) {
   PageSection section;
   section.heading = "The first run (A) beside the others (B)";

@@ -12,7 +12,7 @@ namespace lanescope::cli {
 // become errors of the write.
 void CatchSignals();
 
-// What the first of the signals cancels. While it is watched, a signal does no more than that, and whoever
+// The first of the signals cancels this. While it is watched, a signal does no more than that, and whoever
 // watches ends soon with Cancelled and keeps what there is: a trace, a child, a temporary folder. Without any
 // watch, a signal ends the program at once.
 study::Cancellation& Interruption();

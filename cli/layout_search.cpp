@@ -39,7 +39,7 @@ struct Row {
   int64_t step_ns() const { return simulated_ns.value_or(static_cast<int64_t>(found.step.seconds * 1e9)); }
 };
 
-// What the graph's GPUs hold, where a machine says it: the least of them.
+// The memory of the smallest of the graph's GPUs, where a machine says it.
 sims::megatron::MegatronRules RulesOn(const Machine* machine) {
   sims::megatron::MegatronRules rules;
   if (machine == nullptr) return rules;

@@ -8,7 +8,7 @@ namespace lanescope::cli {
 
 // The flag --full-names.
 void AddFullNames(CLI::App* command);
-// The same and the option --width.
+// Adds that and the option --width.
 void AddLineWidth(CLI::App* command);
 
 // The columns of --width, or of the terminal; where there is none those that COLUMNS names, or 120. 0 with

@@ -55,7 +55,7 @@ int Fail(std::string_view code, std::string_view message) {
   return StatusOr(kFailed);
 }
 
-// What standard output did not take: a reader that has seen enough is no failure.
+// Fails where standard output took not everything; a reader that has seen enough is no failure.
 int FailToPrint(int error) {
   if (error == EPIPE) return 0;
   return Fail(CodeName(Code::kDataLoss),
@@ -82,7 +82,7 @@ std::string LikelyCommand(const CLI::App& app, std::string_view wanted) {
   return likely;
 }
 
-// What there is to choose from, for who names nothing.
+// Lists the commands, for a call that names none.
 int ListCommands(const CLI::App& app) {
   PrintNote("Usage: lanescope COMMAND ...\n\n");
   for (const CLI::App* command : app.get_subcommands({}))
@@ -163,7 +163,7 @@ int Main(int argc, char** argv) {
   }
 }
 
-// What a process of a job says when there is no memory; empty elsewhere.
+// The line that a process of a job prints when there is no memory; empty elsewhere.
 std::string MemoryErrorOfRank() {
   const std::string rank = study::RankName();
   if (rank.empty()) return "";

@@ -8,7 +8,7 @@
 
 namespace lanescope::cli {
 
-// What all pages of a program say.
+// The parts that all pages of a program have.
 struct ManualEdition {
   std::string date;  // 2026-11-23
   std::string version;

@@ -50,7 +50,7 @@ std::string Words(const std::vector<std::string>& words) {
   return text;
 }
 
-// What else is to know of an option than its description.
+// Facts of an option beside its description.
 std::string Facts(const OptionText& option) {
   std::string facts;
   const auto add = [&](const std::string& fact) { facts += (facts.empty() ? "" : "; ") + fact; };

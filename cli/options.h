@@ -19,7 +19,7 @@ namespace lanescope::cli {
 // Options that every command with a machine has.
 struct MachineOptions : study::MachineChoice {
   void Add(CLI::App* command);
-  // What LoadMachine says of GPUs is printed. With a cluster, processes that mpirun started must run on its
+  // Notes of LoadMachine on GPUs are printed. With a cluster, processes that mpirun started must run on its
   // hosts, and load it together.
   Machine Load() const;
 };
@@ -28,7 +28,7 @@ struct MachineOptions : study::MachineChoice {
 struct StepOptions : study::WorkloadOptions {
   // `unconfigured`: what the command makes of a graph whose step is not configured.
   void Add(CLI::App* command, study::Unconfigured unconfigured);
-  // The same, with all-reduces as they are done on this machine, which must outlive the reading of the graph.
+  // Does that with all-reduces as they are done on this machine, which must outlive the reading of the graph.
   study::WorkloadOptions On(const Machine& here) const;
 
  private:
@@ -42,12 +42,12 @@ void RequireNotRead(const std::string& output, const std::vector<std::string>& i
 // How steps run on GPUs, for commands that run them.
 void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices);
 
-// What is taken for a graph, for the option's description.
+// The files that are taken for a graph, for the option's description.
 inline constexpr char kGraphHelp[] = "GraphDef file (.pb, .pbtxt), SavedModel folder or ONNX model (.onnx)";
 
 // The names that --strategy takes, for the option's description.
 std::string StrategyNames();
-// What each strategy does, at the end of the help.
+// A line for each strategy, at the end of the help.
 void AddStrategyTable(CLI::App* command);
 
 struct PlaceOptions : study::PlaceOptions {

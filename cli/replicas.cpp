@@ -37,7 +37,7 @@ Spread StepsOf(const study::Replica& replica) {
   return spread.has_value() ? *spread : Spread();
 }
 
-// Of all networks together, in networks that run alone.
+// Figures of all networks together, in networks that run alone.
 double ScalingOf(const study::Ensemble& ensemble) {
   return ensemble.alone_steps_per_second > 0 ? ensemble.steps_per_second / ensemble.alone_steps_per_second
                                              : 0;
@@ -100,7 +100,7 @@ json EnsembleJson(const study::Ensemble& ensemble, const study::Workload& worklo
           {"scaling", ScalingOf(ensemble)}};
 }
 
-// Of the networks whose fetches come to this process.
+// Figures of the networks whose fetches come to this process.
 std::map<size_t, FetchFiles> FilesOf(const std::vector<size_t>& replicas, const study::Workload& workload,
                                      const ReplicaOptions& options) {
   std::map<size_t, FetchFiles> files;

@@ -12,7 +12,7 @@ namespace lanescope::cli {
 
 namespace {
 
-// What the step waits for, and who fills its queues.
+// A table of what the step waits for, and of the threads that fill its queues.
 void PrintInput(const sims::Prediction& prediction) {
   const sims::PipelinePrediction& input = *prediction.input;
   const sims::PipelineResult& result = input.result;

@@ -35,7 +35,7 @@ namespace {
 
 using nlohmann::json;
 
-// Who runs the init targets where some processes serve others, in the order of Participation::Initializer.
+// The processes that run init targets where some serve others, in the order of Participation::Initializer.
 constexpr std::array<std::string_view, 3> kInits = {"first", "each", "none"};
 
 struct RunOptions {
@@ -59,7 +59,7 @@ std::string InputText(const study::RecordedRun& run) {
   return run.records_read() > 0 ? fmt::format("{} records, {}", run.records_read(), batches) : batches;
 }
 
-// Of steps that change what others change too.
+// How stale values are in steps that change what others change too.
 struct Staleness {
   double mean = 0;
   int64_t most = 0;
@@ -152,7 +152,7 @@ study::CaptureWish CaptureOf(const RunOptions& options) {
   return {};
 }
 
-// What a signal ends says how far it came.
+// A run that a signal ends says how far it came.
 void RunToEnd(const RunOptions& options, study::RecordedRun* run) {
   try {
     run->RunToEnd(options.run.warmup, options.run.steps);
@@ -164,7 +164,7 @@ void RunToEnd(const RunOptions& options, study::RecordedRun* run) {
   }
 }
 
-// What all processes of a job must have been told alike, beside graph and machine.
+// Options that all processes of a job must have alike, beside graph and machine.
 std::string SettingsText(const RunOptions& options, const study::Workload& workload) {
   std::string text = fmt::format("{} {} {} {} {}", options.run.warmup, options.run.steps,
                                  options.run.settings.seed.has_value() ? *options.run.settings.seed : 0,
@@ -187,7 +187,7 @@ std::string WithRank(std::string name, int rank) {
   return name;
 }
 
-// The same of the files that a process writes.
+// Puts the rank into the names of the files that a process writes.
 RunOptions WithRank(RunOptions options) {
   const exec::Transport* const ranks = study::WorldTransport();
   if (ranks == nullptr) return options;

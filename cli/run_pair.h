@@ -26,7 +26,7 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments);
 
 // FILE[:RUN]. `run`: of an option --run, 0 where it was not given.
 RunReference ParseRunReference(const std::string& text, int run = 0);
-// The same where no run means all of them: run 0. Opens nothing. Throws InvalidArgument where `text` names
+// Does that where no run means all of them: run 0. Opens nothing. Throws InvalidArgument where `text` names
 // another run than `run`.
 RunReference ParseRunChoice(const std::string& text, int run);
 

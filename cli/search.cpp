@@ -144,7 +144,7 @@ void PrintResult(const sims::SearchResult& result, const std::optional<sims::Low
   PrintText("\n" + runs.Take(LineWidth()));
 }
 
-// What a signal ends before anything is found says which signal it was.
+// A search that a signal ends before anything is found says which signal it was.
 study::FoundPlacements Find(const study::Workload& workload, const study::Predictor& predictor,
                             const study::PlacementSearchRequest& request) {
   try {

@@ -58,8 +58,8 @@ study::Predictor PredictorOf(const SimulateOptions& options) {
   return predictor.At(std::move(machine), speed);
 }
 
-// Of a graph in which one GPU stands for others: for how many, and whether two of them share a link of the
-// machine.
+// Prints of a graph in which one GPU stands for others: for how many, and whether two of them share a link of
+// the machine.
 struct Folding {
   int64_t stands_for = 1;
   bool shares_links = false;
@@ -83,7 +83,7 @@ void PrintFolding(const Folding& folding) {
           : "no two of them share a link of this machine, so only the launch that joins their ends is lost");
 }
 
-// What a line, a placement on top of `base`, takes: as a line.
+// The time of a placement on top of `base`, as a line of the answer.
 std::string SimulateLine(const std::string& line, const study::Workload& workload,
                          const study::Predictor& predictor, const Placement& base, WireFormat wire) {
   const Machine& machine = predictor.machine();
@@ -221,7 +221,7 @@ void SimulateGraph(const SimulateOptions& options) {
   if (!options.as_json) Print("plot: {}\n", options.plot);
 }
 
-// What a trace ran on, how often and where is in it.
+// Refuses options that a trace answers itself: its devices, how often and where it ran.
 void CheckOfTrace(const SimulateOptions& options, const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     static const std::set<std::string> kOfTraces = {"graph",  "--set",   "--run",

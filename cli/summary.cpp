@@ -25,7 +25,7 @@ struct SummaryArguments {
   bool as_json = false, as_csv = false;
 };
 
-// What links carry, where an option says it.
+// The bandwidth of links, where an option says it.
 traces::LinkRate GivenLink(const SummaryArguments& options) {
   if (options.link.empty() && options.machine.empty()) return {};
   if (options.by != "rank") Throw(Code::kInvalidArgument, "--link and --machine are for --by rank");

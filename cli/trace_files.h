@@ -10,9 +10,9 @@
 
 namespace lanescope::cli {
 
-// What can be opened in place of `path`: a file or folder of another profiler is imported once, into a file
-// that goes with the program, and told on standard error; anything else is itself. Throws what ImportTraces
-// throws, NotFound for a folder without such files, Cancelled. Of one thread.
+// A file that can be opened in place of `path`: a file or folder of another profiler is imported once, into a
+// file that goes with the program, and told on standard error; anything else is itself. Throws what
+// ImportTraces throws, NotFound for a folder without such files, Cancelled. Of one thread.
 std::string AsTrace(const std::string& path);
 
 // ImportTraces, how far it has come told on standard error, and ended by Ctrl-C.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command line says of ops that are unknown here.
+// Notes on ops that are unknown here.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

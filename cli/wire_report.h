@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a comparison says of formats between tasks.
+// Tables of a comparison of formats between tasks.
 #pragma once
 
 #include "study/compare/comparison.h"

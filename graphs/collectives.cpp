@@ -37,7 +37,7 @@ void RequireExact(const Scope& s, Endpoint tensor, std::string_view who) {
         s.ShapeOf(tensor).ToString(), who);
 }
 
-// What the nodes of one collective have alike. Keys are of the graph: the number of its nodes is no key yet.
+// Common facts of one collective's nodes. Keys are of the graph: the number of its nodes is no key yet.
 struct Keys {
   int64_t size, instance;
   Attrs attrs;

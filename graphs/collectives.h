@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all of some devices do together, beside the sum of graphs/all_reduce.h: schedules of copies, sums and
+// Collectives of some devices, beside the sum of graphs/all_reduce.h: schedules of copies, sums and
 // joins, written as ordinary nodes, so that they run anywhere, between tasks too, have gradients, and cost
 // what their copies cost on the machine's links.
 #pragma once
@@ -29,7 +29,7 @@ struct CollectiveOptions {
 std::vector<Endpoint> AllGather(Scope& scope, const std::vector<Endpoint>& tensors,
                                 const std::vector<std::string>& devices,
                                 const CollectiveOptions& options = {});
-// Of the sum of all, part i of equal ones along the first dimension on device i.
+// Part i of the sum of all on device i: equal parts along the first dimension.
 std::vector<Endpoint> ReduceScatter(Scope& scope, const std::vector<Endpoint>& tensors,
                                     const std::vector<std::string>& devices,
                                     const CollectiveOptions& options = {});

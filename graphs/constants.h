@@ -13,7 +13,7 @@ namespace lanescope::graphs {
 Tensor UniformTensor(double value, const lanescope::Shape& shape, DataType dtype);
 // The dimensions of an exact shape as an int32 or int64 vector.
 Tensor DimsTensor(const lanescope::Shape& shape, DataType dtype);
-// The same as UniformTensor in the graph: a small one is written out, a large one filled when it is wanted.
+// Adds UniformTensor to the graph: a small one is written out, a large one filled when it is wanted.
 Endpoint FilledTensor(Scope& scope, double value, const lanescope::Shape& shape, DataType dtype,
                       std::string_view name);
 

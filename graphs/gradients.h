@@ -43,7 +43,7 @@ struct GradientOptions {
   bool colocate_with_ops = false;
   // All gradients of an op's inputs wait for each other.
   bool gate_gradients = false;
-  // Of the ys, one each; empty: ones.
+  // Gradients of the ys, one each; empty: ones.
   std::vector<Gradient> grad_ys = {};
   // Not differentiated through.
   std::vector<Endpoint> stop_gradients = {};

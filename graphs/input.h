@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op function takes for a tensor: an output of a node, or a value that becomes a constant beside it.
+// An op function's argument for a tensor: a node's output, or a value that becomes a constant beside it.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Input {
 
   // Null where the input is a value.
   const Endpoint* endpoint() const { return endpoint_ ? &*endpoint_ : nullptr; }
-  // Of an input that is a value.
+  // The tensor of an input that is a value.
   const Tensor& value() const { return value_; }
   // Whether the value has an element type of its own.
   bool typed() const { return typed_; }

@@ -41,7 +41,7 @@ void SummarizeFill(Scope& scope, Endpoint queue, const std::string& tag, int64_t
   scope.Add("ScalarSummary", tag, {InputList{tags}, InputList{full}});
 }
 
-// What one example of these tensors is.
+// One example of these tensors.
 struct Example {
   std::vector<DataType> types;
   std::vector<ShapeAttr> shapes;
@@ -63,7 +63,7 @@ Example ExampleOf(const Scope& scope, const std::vector<Endpoint>& tensors, bool
   return example;
 }
 
-// Of several sources: they give the same types; a dimension that differs is open.
+// Checks that several sources give the same types; a dimension that differs is open.
 Example CommonExample(const Scope& scope, const std::vector<std::vector<Endpoint>>& sources, bool many,
                       bool may_be_open) {
   if (sources.empty()) Throw(Code::kInvalidArgument, "Expected at least one source of examples");

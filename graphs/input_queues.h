@@ -53,7 +53,7 @@ struct BatchOptions {
 // unknown shape.
 std::vector<Endpoint> Batch(Scope& scope, const std::vector<Endpoint>& example, int32_t size,
                             const BatchOptions& options = {});
-// The same from several sources, each with a thread of its own.
+// Takes several sources, each with a thread of its own.
 std::vector<Endpoint> BatchJoin(Scope& scope, const std::vector<std::vector<Endpoint>>& examples,
                                 int32_t size, const BatchOptions& options = {.name = "batch_join"});
 

@@ -23,7 +23,7 @@ class Mirrored {
 
   int num_replicas() const { return static_cast<int>(devices_.size()); }
 
-  // What `model(scope, part...)` gives on every device, of its part of the inputs. Variables of GetVariable
+  // Calls `model(scope, part...)` on every device, for its part of the inputs. Variables of GetVariable
   // are called NAME on the first device and NAME/replica_i on the others, and begin alike.
   template <typename Model, typename... Inputs>
   std::vector<Endpoint> Run(Model&& model, const Inputs&... inputs) {

@@ -29,7 +29,7 @@ struct MinimizeOptions {
   bool gate_gradients = true;
   // An integer variable that counts steps.
   const Variable* global_step = nullptr;
-  // Of the node that makes the step, and of what belongs to it; empty: the optimizer's.
+  // The name of the node that makes the step, and of its parts; empty: the optimizer's.
   std::string_view name = {};
 };
 
@@ -60,11 +60,11 @@ class Optimizer {
   // Makes the tensors that updates share, in the optimizer's name scope.
   virtual void Prepare(Scope& scope) = 0;
   virtual Endpoint ApplyDense(Scope& scope, Endpoint gradient, const Variable& variable) = 0;
-  // Of rows without duplicates.
+  // Updates rows without duplicates.
   virtual Endpoint ApplySparse(Scope& scope, const IndexedSlices& gradient, const Variable& variable) = 0;
-  // Of rows that may occur more than once; adds those up first.
+  // Updates rows that may occur more than once; adds those up first.
   virtual Endpoint ApplyRows(Scope& scope, const IndexedSlices& gradient, const Variable& variable);
-  // What is left to do after the updates: the node called `name` waits for all.
+  // Ends the step after the updates: the node called `name` waits for all.
   virtual Endpoint Finish(Scope& scope, const std::vector<Endpoint>& updates, std::string_view name);
 
   // The slot of this kind, made at first use where the variable lives.

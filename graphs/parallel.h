@@ -19,7 +19,7 @@ std::vector<Endpoint> SplitBatch(Scope& scope, Endpoint tensor, int parts);
 // The parts one behind the other.
 Endpoint JoinBatch(Scope& scope, const std::vector<Endpoint>& parts);
 
-// What `model(scope, part...)` gives of every part of the inputs, joined. The i-th call is under
+// Calls `model(scope, part...)` for every part of the inputs, and joins the results. The i-th call is under
 // "/device:GPU:i"; all calls after the first find the variables of the first. Throws InvalidArgument for less
 // than one GPU.
 template <typename Model, typename... Inputs>

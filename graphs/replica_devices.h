@@ -22,7 +22,7 @@ ServerStrategy GreedyServers(int tasks, std::function<int64_t(const Node&)> load
 // By the variable's name and the seed.
 ServerStrategy RandomServers(int tasks, int64_t seed = 0);
 
-// Of what a variable's node says of its shape and type. Throws InvalidArgument where that is not known.
+// The bytes of a variable, by the shape and type of its node. Throws InvalidArgument where that is not known.
 int64_t VariableBytes(const Node& variable);
 
 struct ReplicaDeviceOptions {

@@ -131,7 +131,7 @@ class Scope {
     return Constant(Tensor::Scalar(value), name);
   }
 
-  // What is known of an output: dtype, shape, and value where it is constant.
+  // The facts known of an output: dtype, shape, and value where it is constant.
   const TensorInfo& Info(Endpoint output) const;
   const lanescope::Shape& ShapeOf(Endpoint output) const { return Info(output).shape; }
   DataType TypeOf(Endpoint output) const { return Info(output).dtype; }
@@ -139,9 +139,9 @@ class Scope {
   static Endpoint Output(Endpoint node, int number) { return {node.node, number}; }
   // All outputs of the node.
   std::vector<Endpoint> Outputs(Endpoint node) const;
-  // The same by the results of its op, of which some are lists.
+  // Gives the outputs by the results of the op, of which some are lists.
   std::vector<std::vector<Endpoint>> OutputLists(Endpoint node) const;
-  // What else is known of an output's shape. Throws InvalidArgument where it contradicts.
+  // Adds what else is known of an output's shape. Throws InvalidArgument where it contradicts.
   void MergeShape(Endpoint output, const lanescope::Shape& shape);
 
   // "name", or the next free one, below the names that are open; it counts as used from then on.
@@ -156,7 +156,7 @@ class Scope {
                               const VariableOptions& options = {});
   // A new variable, whatever the variable scope; its name is made unique.
   const Variable& NewVariable(const Input& initial_value, const NewVariableOptions& options = {});
-  // The same with its first value by an initializer, called `name` from the root (made unique).
+  // Makes one with its first value by an initializer, called `name` from the root (made unique).
   const Variable& NewVariable(std::string_view name, const lanescope::Shape& shape,
                               const VariableOptions& options);
   // All, in the order in which they were made.
@@ -164,7 +164,7 @@ class Scope {
   // The variable that is read by, or is, this output; null where there is none.
   const Variable* FindVariable(Endpoint output) const;
 
-  // Who fills the queues of the graph when it runs (graphs/input_queues.h): for its run configuration.
+  // The runners that fill the graph's queues (graphs/input_queues.h): for its run configuration.
   const std::vector<QueueRunnerSpec>& queue_runners() const { return queue_runners_; }
   void KeepQueueRunner(QueueRunnerSpec runner) { queue_runners_.push_back(std::move(runner)); }
 

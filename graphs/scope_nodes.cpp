@@ -68,7 +68,7 @@ std::vector<std::vector<Endpoint>> Scope::ToEndpoints(const OpDef& def, const st
       }
       const auto names = Name(full_name + "/");
       const std::string number = std::to_string(k);
-      // What is packed is called by its place alone.
+      // A packed value is called by its place alone.
       endpoints[i].push_back(Constant(value, !is_list             ? arg.name
                                              : def.name == "Pack" ? number
                                                                   : arg.name + "_" + number));
@@ -95,7 +95,7 @@ Endpoint Scope::Add(std::string_view op, std::string_view name, std::vector<Inpu
   }
   const auto inputs = ToEndpoints(*def, full_name, arguments, given);
 
-  // What takes a reference lives where the variable does.
+  // A node that takes a reference lives where the variable does.
   State with_variables = state_;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!def->inputs[i].is_ref) continue;

@@ -34,7 +34,7 @@ class SyncReplicas {
   Endpoint ApplyGradients(const std::vector<GradientOf>& gradients, const ApplyOptions& options);
   Endpoint Minimize(Endpoint loss, const MinimizeOptions& options);
 
-  // What follows is there once that has been called.
+  // The members that follow are there once that has been called.
 
   // The chief's: one update, which waits for the gradients. It runs again and again while replicas step.
   Endpoint update() const { return update_; }
@@ -68,7 +68,7 @@ class SyncReplicas {
   Endpoint tokens_, update_, init_replica_, init_chief_;
 };
 
-// What becomes of a gradient whose variables have changed since they were read.
+// The fate of a gradient whose variables have changed since they were read.
 enum class Stale {
   kApply,  // it counts as any other
   kDrop,   // it counts as zero, where it is older than so many updates

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What shortcuts and menus do, without any drawing.
+// Actions of shortcuts and menus, without any drawing.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace lanescope::gui {
 
-// What an action works on.
+// The state that an action works on.
 struct ActionContext {
   Document& document;
   ViewState& state;
@@ -52,7 +52,7 @@ std::string ReplayCommand(const Document& document);
 void MoveSelection(RunKey run, const std::string& scope, const std::string& device,
                    const ActionContext& context);
 
-// What running a placement from here does beside measuring: "records into t.db; keeps this machine busy".
+// Side effects of running a placement from here: "records into t.db; keeps this machine busy".
 std::string RunItText(const WhatIfView& what_if);
 
 }  // namespace lanescope::gui

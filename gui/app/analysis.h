@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from document and view state: axes, layout, highlights, and the results of longer
+// Results that follow from document and view state: axes, layout, highlights, and the results of longer
 // computations.
 #pragma once
 
@@ -38,16 +38,16 @@ class Analysis {
   const SearchIndex::Results& search() const { return search_.results(); }
   const SearchIndex& search_index() const { return search_; }
 
-  // Of the latest request that is done; null: none yet.
+  // The result of the latest request that is done; null: none yet.
   const SumTable* selection_sums() const { return sums_ ? &*sums_ : nullptr; }
   const SumTable* visible_sums() const { return visible_ ? &*visible_ : nullptr; }
   const ShownDiff* diff() const { return diff_ ? &*diff_ : nullptr; }
   // The runs that the diff compares; 0: there are not two.
   std::pair<RunKey, RunKey> diff_pair() const { return diff_pair_; }
-  // Of the selected slice; null: none yet.
+  // Facts of the selected slice; null: none yet.
   const SliceFacts* facts() const { return facts_ ? &*facts_ : nullptr; }
-  // Of the step in the middle of the view (of the median step, when many are in view), by position in
-  // timeline.runs(); empty until computed.
+  // Results for the step in the middle of the view (of the median step, when many are in view), by position
+  // in timeline.runs(); empty until computed.
   const std::vector<ShownPath>& paths() const { return paths_; }
 
  private:
@@ -81,7 +81,7 @@ class Analysis {
   uint64_t version_ = 0;
   uint64_t axes_version_ = 1;  // counts changes of axes_
 
-  // What the latest requests were made for.
+  // The state that the latest requests were made for.
   std::tuple<uint64_t, uint64_t, double, double, std::vector<LaneId>, GroupBy> sums_for_{};
   std::tuple<uint64_t, uint64_t, double, double, GroupBy> visible_for_{};
   std::pair<RunKey, RunKey> diff_pair_{};

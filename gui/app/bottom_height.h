@@ -6,12 +6,12 @@
 
 namespace lanescope::gui {
 
-// What it is decided by, in pixels.
+// The sizes that decide it, in pixels.
 struct BottomNeeds {
   float chosen = 0;      // as high as it may be
   float content = 0;     // that what it shows is high; negative: as high as it may be
   bool by_hand = false;  // the user sized it: it stays so
-  // Of the pointer, from the lower edge of the window; none: it is elsewhere. And whether a button is down.
+  // The pointer, from the lower edge of the window; none: it is elsewhere. And whether a button is down.
   std::optional<float> pointer;
   bool pressed = false;
   float fixed = 0;  // the lowest so many pixels (the tabs) stay where they are whatever it does

@@ -19,7 +19,7 @@ constexpr const char* kKindNames[] = {"launch",
                                       "call"};
 constexpr ImU32 kGrey = IM_COL32(128, 132, 138, 255);
 
-// What stands for time by its colour's key.
+// The meaning of a colour's key, by the time that it stands for.
 struct Use {
   int64_t ns = 0, slices = 0;
   std::string name;

@@ -25,7 +25,7 @@ class Colours {
     double share = 0;  // of all time on devices that a colour stands for
     int64_t ns = 0;    // the same
   };
-  // What the colours of a mode mean, what takes the most time first, at most `limit`.
+  // The meaning of a mode's colours, those with the most time first, at most `limit`.
   std::vector<LegendEntry> Legend(ColorMode mode, size_t limit) const;
 
  private:
@@ -46,7 +46,7 @@ class Colours {
   Ranking ops_, ranges_, devices_, kinds_;
 };
 
-// Of a kind of run.
+// The colour of a kind of run.
 ImU32 KindColour(const Theme& theme, RunKind kind);
 
 }  // namespace lanescope::gui

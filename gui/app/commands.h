@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keys mean: one table for the shortcuts, the help page and the tests.
+// The keys: one table for the shortcuts, the help page and the tests.
 #pragma once
 
 #include <optional>

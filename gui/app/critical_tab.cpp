@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What made the step as long as it is, and how much room everything else had.
+// The tab says what made the step as long as it is, and how much room everything else had.
 #include <imgui.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void DrawWork(const Ui& ui, const ShownRun& run, const ShownPath& shown, size_t 
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   const SliceRef slice{run.key, work.lane, work.slice};
-  // Of a graph the tensor's node has the name; other tools' copies are called copies.
+  // In a graph the tensor's node has the name; other tools' copies are called copies.
   const bool of_node = op >= 0 && run.data->ops[static_cast<size_t>(op)].node >= 0;
   const std::string text = (lane.is_copy() && of_node ? "copy of " : "") + name;
   if (NameItem(text, slice == ui.state.selection.slice)) GoTo(slice, ui.actions());

@@ -172,7 +172,7 @@ void DrawProblem(const Ui& ui, const WhatIfView& what_if, RunKey run) {
   }
 }
 
-// Of a run of ours: another placement, another machine.
+// Changes of a run of ours: another placement, another machine.
 void DrawPlacementWhatIf(const Ui& ui, RunKey run) {
   const WhatIfView& what_if = ui.document.what_if();
   const ShownRun* shown = ui.timeline().Find(run);

@@ -72,7 +72,7 @@ std::string SizeText(const std::array<int64_t, 3>& size) {
   return CountText(size[0]) + " x " + CountText(size[1]) + " x " + CountText(size[2]);
 }
 
-// What the file says beyond what is drawn; it comes some frames after the selection.
+// Facts of the file that are not drawn; they come some frames after the selection.
 void ShowFacts(const Ui& ui, const SliceRef& slice) {
   const SliceFacts* facts = ui.analysis.facts();
   if (facts == nullptr || facts->slice != slice) return;

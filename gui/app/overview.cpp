@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the Selection tab shows while nothing is selected: the runs beside each other, and a verdict.
+// The Selection tab while nothing is selected: the runs beside each other, and a verdict.
 #include <imgui.h>
 
 #include "core/base/units.h"

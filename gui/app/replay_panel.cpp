@@ -76,7 +76,7 @@ std::string LabelOf(const Knob& knob) {
   return knob.label.starts_with(kSpeed) ? knob.label.substr(kSpeed.size()) : knob.label;
 }
 
-// What it concerns, for the tooltip of its label.
+// The parts that it concerns, for the tooltip of its label.
 std::string Concerns(const Knob& knob) {
   return knob.what + ": concerns " + CountText(knob.count) + ", which take " + TimeText(knob.ns) +
          " all together";
@@ -115,7 +115,7 @@ void DrawNumber(const Ui& ui, const Knob& knob, size_t number, const ReplaySetti
     double value = shown;
     if (speed && std::abs(value - 1) < 0.03) value = 1;
     if (knob.kind == Knob::Kind::kCount) value = std::round(value);
-    // What is near to "as it is" is meant to be it.
+    // A value near to "as it is" is meant to be it.
     if (knob.kind == Knob::Kind::kDuration && std::abs(value - knob.now) < 0.015 * (knob.high - knob.low))
       value = knob.now;
     ui.document.SetKnob(number, {value, ""});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the search found, as a list.
+// The placements that the search found, as a list.
 #include <imgui.h>
 
 #include "gui/app/format.h"

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kMaxRows = 10000;
 constexpr int kMaxColumns = 60;  // ImGui's tables take 64
-// Of a column, nominal pixels.
+// The width of a column, nominal pixels.
 constexpr float kMinWidth = 48, kMaxWidth = 640;
 
 constexpr std::string_view kFirstText =
@@ -35,7 +35,7 @@ std::string CellText(const traces::QueryValue& value) {
   return "";
 }
 
-// Of the widest text of every column, header included, among the first rows.
+// The width of every column's widest text, header included, among the first rows.
 std::vector<float> WantedWidths(const traces::QueryResult& result, size_t columns, float most) {
   constexpr size_t kMeasuredRows = 500, kMeasuredText = 400;
   std::vector<float> widths;
@@ -100,7 +100,7 @@ void SqlConsole::TakeResult() {
 void SqlConsole::Draw(const Ui& ui) {
   TakeResult();
   TakeAllRoom(ui);
-  // What failed to open cannot be asked, nor what is still being imported.
+  // A file that failed to open cannot be asked, nor one that is still being imported.
   std::vector<OpenFile> files = ui.document.files();
   std::erase_if(files, [](const OpenFile& file) { return file.state.file.empty(); });
   if (files.empty()) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is shown while no trace is open.
+// The page that is shown while no trace is open.
 #include <imgui.h>
 
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mouse does in the timeline. Each function is called right after the ImGui item that it is about.
+// The mouse in the timeline. Each function is called right after the ImGui item that it is about.
 #pragma once
 
 #include "gui/app/ui.h"

@@ -32,7 +32,7 @@ void PaintLaneBackground(const Ui& ui, ImDrawList* list, const TimelineFrame& fr
       lane.device >= 0) {
     text = run.data->devices[static_cast<size_t>(lane.device)].label + " " + text;
   }
-  // What the line of its group says already.
+  // The line of its group shows a part of it already.
   if (!pinned) text = LabelInGroup(*run.data, lane, std::move(text));
   if (pinned) text = std::to_string(laid.run + 1) + ": " + text;
   const float indent =

@@ -58,8 +58,8 @@ void ApplyScroll(ViewState* state, float height) {
   state->scroll_to.reset();
 }
 
-// Of the lanes, with room below the last where they were scrolled to their end before the panel below gave
-// its room, or lanes were folded: what is under the pointer stays there.
+// The height of the lanes, with room below the last where they were scrolled to their end before the panel
+// below gave its room, or lanes were folded: what is under the pointer stays there.
 float HeightToScroll(const Ui& ui, float shown) {
   const float height = ui.analysis.layout().height;
   const float least_in_sight = std::min(height, ui.Px(60));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every panel gets, and the panels.
+// The panels, and the parameters of each.
 #pragma once
 
 #include "gui/app/actions.h"
@@ -51,7 +51,7 @@ void DrawHelpPage(const Ui& ui);
 // Progress of loads, and what is odd about files. Nothing where there is nothing to say.
 void DrawFileMessages(const Ui& ui);
 
-// What a tab with a table of many rows says: it takes the room that there is.
+// A tab with a table of many rows calls this: it takes the room that there is.
 inline void TakeAllRoom(const Ui& ui) { ui.state.bottom_content = -1; }
 
 // Rows of sums, shared by two tabs.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `--view` says to show.
+// The view that `--view` asks for.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,7 @@ struct ViewState {
 
   ThemeName theme = ThemeName::kDark;
   float left_width = 270, right_width = 300, bottom_height = 250;  // nominal pixels
-  // Of the panel below the lanes: what it shows is so high (negative: as high as there is room), and so much
+  // The panel below the lanes: what it shows is so high (negative: as high as there is room), and so much
   // of it is shown.
   float bottom_content = -1, bottom_shown = 0;
   bool bottom_by_hand = false;  // the user sized it

@@ -19,7 +19,7 @@ void Splitter(const char* id, bool vertical, float length, float* size, float le
 // A word in a rounded frame. `filled`: on the colour; else in the colour, with an outline only.
 void Chip(std::string_view text, ImU32 colour, bool filled);
 float ChipWidth(std::string_view text);
-// The same at a given place of a draw list; returns its width.
+// Draws that at a given place of a draw list; returns its width.
 float DrawChip(ImDrawList* list, ImVec2 position, std::string_view text, ImU32 colour, bool filled);
 
 // Shows `text` in the current column, cut with "…" where it does not fit; then the whole text is a tooltip.
@@ -28,7 +28,7 @@ void CutText(std::string_view text);
 // does not count in it. True: it was clicked.
 bool NameItem(std::string_view name, bool selected = false,
               ImGuiSelectableFlags flags = ImGuiSelectableFlags_None);
-// The same in a menu.
+// Does that in a menu.
 bool NameMenuItem(std::string_view name);
 // A small button with a name from a file on it, shown as `shown`.
 bool NameButton(std::string_view name, std::string_view shown);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an edit changes, in words: titles of what-ifs, texts of Undo.
+// The changes of an edit in words: titles of what-ifs, texts of Undo.
 #pragma once
 
 #include <string>

@@ -177,7 +177,7 @@ class Document::Impl {
   WhatIfEditor editor;
   ReplayEditor replay;
 
-  // What edits one run ends what another is edited by.
+  // An edit of one run ends the edit of another.
   WhatIfEditor& EditorOf(RunKey base) {
     replay.End();
     editor.Begin(base);

@@ -96,8 +96,8 @@ class Document {
   // Takes a run off the screen; the file is untouched.
   void RemoveRun(RunKey run);
 
-  // What-if. An edit of another run than before starts anew from that run. Node names are the ops' names.
-  // An op whose placement is tied to others (by references, resources, loc:@) takes them along.
+  // Edits of what-ifs. An edit of another run than before starts anew from that run. Node names are the ops'
+  // names. An op whose placement is tied to others (by references, resources, loc:@) takes them along.
   void BeginWhatIf(RunKey base);
   void MoveOps(RunKey base, const std::vector<std::string>& nodes, const std::string& device_label);
   void MoveScope(RunKey base, const std::string& scope, const std::string& device_label);
@@ -116,7 +116,7 @@ class Document {
   std::string DeviceOfNode(const std::string& node) const;
   std::vector<std::string> FeasibleDevicesOf(const std::string& node) const;
 
-  // What-if of runs without a graph (IsReplayable). It and that of a placement end each other. Undo, Redo,
+  // A what-if of runs without a graph (IsReplayable). It and that of a placement end each other. Undo, Redo,
   // KeepResult and EndGesture are of the one that goes on.
   void BeginReplay(RunKey base);
   void SetKnobByText(const std::string& change);

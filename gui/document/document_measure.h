@@ -36,7 +36,7 @@ class MeasureJob {
   double progress() const { return progress_.load(std::memory_order_relaxed); }
   // Why it failed; empty: it did not. Once done.
   std::string problem() const;
-  // What the run said meanwhile. Once done.
+  // The notes of the run. Once done.
   std::string note() const;
   // Ends the step in progress.
   void Cancel() { cancellation_.Cancel(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace without a graph would take with something in it changed: its replay, and the knobs it offers.
+// A what-if of a trace without a graph, with something in it changed: its replay, and the knobs it offers.
 #pragma once
 
 #include <atomic>

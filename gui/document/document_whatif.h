@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another placement or machine would cost: the state of an edit, and its simulation.
+// A what-if of another placement or machine: the state of an edit, and its simulation.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct CompiledEdit {
   sims::CommandEstimates estimates;
 };
 
-// What is prepared once for the run that is edited. Immutable once shared.
+// The data that are prepared once for the run that is edited. Immutable once shared.
 struct WhatIfBase {
   std::shared_ptr<const study::Workload> workload;
   std::optional<study::Predictor> predictor;  // of the unedited machine
@@ -71,11 +71,11 @@ struct SimulateResult {
   std::shared_ptr<const WhatIfEdit> edit;
   uint64_t number = 0;
 };
-// The same prediction as `simulate` with these costs gives. Memory limits do not end it: the run then is
+// Predicts as `simulate` with these costs gives. Memory limits do not end it: the run then is
 // out_of_memory(). Throws Cancelled, and what Compile throws.
 SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled);
 
-// The same run with the interval of its step. Takes many simulations, so the value is shown before it.
+// Gives that run with the interval of its step. Takes many simulations, so the value is shown before it.
 struct IntervalRequest {
   SimulateRequest of;
   std::shared_ptr<const RunData> run;            // what SimulateEdit gave

@@ -84,7 +84,7 @@ class LaneJoiner {
       }
     }
   }
-  // Of what has no correlation id.
+  // Finds the steps of slices without a correlation id.
   static void FindStepsOfNeighbours(const traces::RangeSteps& steps, std::map<LaneKey, RawLane>* lanes) {
     bool unknown = false;
     EachSlice(lanes, [&](const LaneKey&, const RawLane::Piece&, const RawSlice& slice) {
@@ -206,7 +206,7 @@ class LaneJoiner {
   std::map<std::pair<int, LaneSink::CopyEnds>, int32_t> routes_;
 };
 
-// Of a trace of ours, or another tool's.
+// Whether a trace of ours, or another tool's, has GPUs.
 bool HasGpus(const RunFrame& frame) {
   return !frame.ours || std::ranges::any_of(frame.data.devices, [](const RunDevice& device) {
     return device.kind != "host" && device.kind != "virtual";

@@ -22,7 +22,7 @@
 
 namespace lanescope::gui {
 
-// What the scan knows of a run beforehand.
+// Facts of a run that the scan knows beforehand.
 struct RunFrame {
   RunData data;  // devices, ops of the graph's nodes and commands are there
   std::vector<std::pair<int, int>> edges;
@@ -42,10 +42,10 @@ struct RunFrame {
   std::map<std::pair<int, int>, std::string> stream_names;  // by device and stream
 };
 
-// What copies are called on the screen: "copy to device".
+// The name of copies on the screen: "copy to device".
 std::string_view CopyTitle(CopyClass copy_class);
 
-// What is known of a device that a trace does not announce.
+// A device that a trace does not announce, as far as it is known.
 RunDevice UnannouncedDevice(int number);
 
 using ScanProgress = std::function<void(double fraction, const std::string& doing)>;

@@ -23,7 +23,7 @@ struct LaneKey {
   auto operator<=>(const LaneKey&) const = default;
 };
 
-// What names a slice that runs no node of the graph.
+// The name of a slice that runs no node of the graph.
 struct OpKey {
   enum class Source : uint8_t { kKernel, kGraph, kCopy, kMemset };
   Source source = Source::kKernel;

@@ -33,7 +33,7 @@ struct DiffRequest {
 // problem when cancelled.
 ShownDiff ComputeDiff(const DiffRequest& request, const std::atomic<bool>& cancelled);
 
-// What a user has chosen to compare, 0: nothing yet.
+// The runs that a user has chosen to compare, 0: none yet.
 struct DiffChoice {
   RunKey a = 0, b = 0, selected = 0;
   std::set<RunKey> hidden{};

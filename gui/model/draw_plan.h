@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to draw, as plain rectangles: computed from data and view, without any graphics.
+// A picture of the timeline as plain rectangles: computed from data and view, without any graphics.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lanescope::gui {
 
 enum class ColorMode : uint8_t { kOp, kDevice, kKind, kError, kRange };
 
-// What a colour stands for, by mode: kOp: OpEntry::color, a hash of the op type; kDevice: a number by device
+// A colour's key, by mode: kOp: OpEntry::color, a hash of the op type; kDevice: a number by device
 // label (GPU:0 is 1, GPU:1 is 2, ..., CPU is 0); kKind: SliceKind; kError: 100 + percent by which the
 // prediction is off, clamped to 0..200, kUnknownError where there is none; kRange: OpEntry::range, of a slice
 // whose call is known the hash of the range around that.
@@ -111,7 +111,7 @@ struct DrawTick {
   uint8_t flags = 0;
 };
 
-// What lights up. All pointers may be null, and are read only during the call.
+// Slices that light up. All pointers may be null, and are read only during the call.
 struct Highlight {
   SliceRef slice;
   OpIdentity op = -1;

@@ -224,7 +224,7 @@ class RowDrawer {
     if (row.count > 0) part_->rows.push_back(row);
   }
 
-  // What must be seen over columns: the selected slice and the critical path.
+  // Slices that must be seen over columns: the selected slice and the critical path.
   void DrawSpecialSlices() {
     const auto draw = [&](uint32_t number) {
       if (number < slices_.first + first_ || number >= slices_.first + last_) return;

@@ -58,7 +58,7 @@ struct LaneDrawing {
 void DrawLane(const LaneDrawing& drawing, DrawPlan::Part* part);
 
 RowSlices SlicesOfRow(const Lane& lane, const SliceRow& row);
-// What covers most of the pixel column at `x` of a row, and how much of it slices cover.
+// The slice that covers most of the pixel column at `x` of a row, and how much of it slices cover.
 RangeSummary SummaryAt(const Lane& lane, const SliceRow& row, const PixelScale& scale, double x);
 
 }  // namespace lanescope::gui

@@ -19,7 +19,7 @@ namespace {
 // Hosts, and the files of ranks, differ in the upper bits of process numbers.
 int64_t PlaceOf(int64_t process) { return process >> 48; }
 
-// Of lanes that nobody launched (memory, annotations): as what runs on their device.
+// The order of lanes that nobody launched (memory, annotations): as what runs on their device.
 std::map<int, int64_t> ProcessesOfDevices(const RunData& run) {
   std::map<int, int64_t> processes;
   for (const Lane& lane : run.lanes) {
@@ -159,7 +159,7 @@ int TaskOf(const RunData& run, int device) {
   return device < 0 ? -1 : run.devices[static_cast<size_t>(device)].task;
 }
 
-// Of a link between tasks the end that its copies' own lanes are not in.
+// The end of a link between tasks that its copies' own lanes are not in.
 int TaskOfLink(const RunData& run, const Lane& link) {
   const int from = TaskOf(run, link.device), to = TaskOf(run, link.peer);
   if (link.command.empty() || link.command.front() < 0) return to;

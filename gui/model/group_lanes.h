@@ -15,7 +15,7 @@ namespace lanescope::gui {
 // them. Groups come in the order in which their lanes are to be sorted.
 void GroupLanes(RunData* run);
 
-// What a lane is called below the line of its group: "GPU:0 stream 7" of "rank 3 GPU:0 stream 7" in the group
+// The name of a lane below the line of its group: "GPU:0 stream 7" of "rank 3 GPU:0 stream 7" in the group
 // "rank 3". Of a link the end in another task is "worker:1/GPU:0".
 std::string LabelInGroup(const RunData& run, const Lane& lane, std::string label);
 

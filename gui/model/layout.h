@@ -25,7 +25,7 @@ struct LayoutMetrics {
 // A lane by run and index.
 using LaneId = std::pair<RunKey, int>;
 
-// What of the runs is shown. Plain view state, owned by the UI.
+// The part of the runs that is shown. Plain view state, owned by the UI.
 struct LaneVisibility {
   std::set<RunKey> collapsed;  // only the header
   std::set<RunKey> hidden_runs;

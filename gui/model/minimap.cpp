@@ -62,7 +62,7 @@ class LaneStrip {
     }
   }
 
-  // Of the slices from `i` on, as RowSummary::Exact makes it.
+  // The summary of the slices from `i` on, as RowSummary::Exact makes it.
   static RangeSummary Covering(const RowSlices& row, size_t i, int64_t from, int64_t to) {
     RangeSummary summary;
     int64_t busy = 0, longest = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies under a pixel.
+// The thing that lies under a pixel.
 #pragma once
 
 #include <cstdint>

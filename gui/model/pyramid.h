@@ -11,7 +11,7 @@ namespace lanescope::gui {
 
 inline constexpr uint32_t kNoSlice = 0xffffffff;
 
-// Of the slices of one row that touch a time range.
+// A summary of the slices of one row that touch a time range.
 struct RangeSummary {
   int32_t op = -1;              // of the slice that covers most of the range; -1: none, or nameless
   double busy_ns = 0;           // of the range that slices cover

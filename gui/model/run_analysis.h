@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What core's analyses say of a run of the timeline.
+// Results of core's analyses for a run of the timeline.
 #pragma once
 
 #include <cstdint>

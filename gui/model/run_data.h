@@ -16,7 +16,7 @@
 
 namespace lanescope::gui {
 
-// What a run is, so that it can be told at a glance.
+// The kind of a run, so that it can be told at a glance.
 enum class RunKind : uint8_t {
   kHardware,   // measured on real devices, by us or by another tool
   kEmulated,   // measured on virtual devices
@@ -37,7 +37,7 @@ enum class LaneRole : uint8_t {
   kThread
 };
 std::string_view LaneRoleName(LaneRole role);
-// Of a copy that `device` carries out: it brings, sends or stays.
+// The kind of a copy that `device` carries out: it brings, sends or stays.
 constexpr LaneRole CopyRole(int device, int src, int dst) {
   if (src == dst) return LaneRole::kCopyWithin;
   return dst == device ? LaneRole::kCopyIn : LaneRole::kCopyOut;
@@ -49,8 +49,8 @@ constexpr bool IsCopyRole(LaneRole role) {
 // OpEntry::op of what programs and API calls leave in the lanes of threads.
 inline constexpr std::string_view kRangeOp = "range", kCallOp = "call";
 
-// What slices are of: a node of the graph, or a kernel, copy or call of a foreign trace. The name identifies
-// the op in every run.
+// An op that slices are of: a node of the graph, or a kernel, copy or call of a foreign trace. The name
+// identifies the op in every run.
 struct OpEntry {
   std::string name;    // node, or full name of a foreign kernel
   std::string op{};    // op type, or short name
@@ -58,7 +58,7 @@ struct OpEntry {
   uint32_t color = 0;  // hash of `op`: equal ops, equal colours
   int64_t slices = 0;  // in lanes other than links
   int64_t ns = 0;      // that those on devices take all together
-  // What colours by range go by, both hashes of names, 0: none. `range`: of foreign work the range that most
+  // The keys of colours by range, both hashes of names, 0: none. `range`: of foreign work the range that most
   // of its time was launched in, of a node its name scope; a range's own.
   uint32_t range = 0;
 };
@@ -69,7 +69,7 @@ struct SlicePlace {
   uint32_t slice = kNoSlice;
   friend bool operator==(const SlicePlace&, const SlicePlace&) = default;
 };
-// What some lanes belong to; they fold together.
+// A group of lanes; they fold together.
 struct LaneGroup {
   enum class Kind : uint8_t { kHost, kPlace, kProcess, kThreads, kTask };
   std::string title;  // "node7", "rank 3", "process 100 python", "/job:worker/task:1"
@@ -83,13 +83,13 @@ struct RunProcess {
   std::string name;
   int rank = -1;  // of MPI; -1: nobody says
 };
-// What processes whose numbers have the same upper bits ran as and on: TraceRank.
+// The rank of processes whose numbers have the same upper bits: TraceRank.
 struct RunPlace {
   int64_t place = 0;        // upper 16 bits of globalPid
   std::string title, host;  // "rank 3"; empty: the trace does not say
 };
 
-// What a colour by range stands for, and the time on devices that it was given to.
+// The range that a colour stands for, and the time on devices that it was given to.
 struct RangeUse {
   uint32_t range = 0;  // OpEntry's
   std::string name;
@@ -163,7 +163,7 @@ struct RunData {
   bool in_sample = false;  // prediction of the run that calibrated it
   bool oversubscribed = false;
   bool uncalibrated = false;  // prediction from the machine's rates alone
-  // Of predictions (RunInfo).
+  // Facts of predictions (RunInfo).
   double uncalibrated_share = 0, extrapolated_share = 0;
   std::string title;  // "3: deepconn_dual tower-split"
   std::string graph, strategy, prediction_of, error;
@@ -198,8 +198,8 @@ struct RunData {
   // MeasuredStep's of the steps that count, or the whole run where there are no steps; 0: empty.
   int64_t step_ns = 0;
   int64_t step_low_ns = 0, step_high_ns = 0;  // predicted: interval; measured: quartiles; 0: unknown
-  // What-ifs: the step that is predicted without the changes, and the measured one of the run they are made
-  // to; 0: unknown.
+  // For what-ifs: the step that is predicted without the changes, and the measured one of the run they are
+  // made to; 0: unknown.
   int64_t unchanged_step_ns = 0, measured_step_ns = 0;
   int64_t num_slices = 0;  // in lanes other than links
 

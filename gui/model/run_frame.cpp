@@ -47,7 +47,7 @@ void DescribeCommands(const traces::TraceRun& run, RunFrame* frame) {
   }
 }
 
-// Of a path that may end as folders do.
+// The name at the end of a path that may end as folders do.
 std::string LastOf(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path.substr(path.rfind('/') + 1);

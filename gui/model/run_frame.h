@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace says of a run beside its activities, as the timeline needs it. Part of trace_loader.
+// Facts of a run in a trace beside its activities, as the timeline needs it. Part of trace_loader.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, const std
 std::vector<RawLane> ThreadLanes(const traces::TraceRun& run, RunFrame* frame);
 // Annotations of streams. Adds ops to the frame.
 std::vector<RawLane> AnnotationLanes(const traces::TraceRun& run, RunFrame* frame);
-// What its steps waited for, and the threads that fill its queues: their steps, in which they may wait too.
+// Waits of its steps, and the threads that fill its queues: their steps, in which they may wait too.
 std::vector<RawLane> InputLanes(const traces::TraceRun& run, RunFrame* frame);
 // How full its queues were.
 std::vector<Lane> FillLanes(const traces::TraceRun& run);

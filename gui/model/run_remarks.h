@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to know about a run before one believes its figures.
+// Remarks on a run that one should know before one believes its figures.
 #pragma once
 
 #include <string>

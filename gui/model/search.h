@@ -31,9 +31,9 @@ class SearchIndex {
   const Results& Search(const Timeline& timeline, const std::vector<RunAxis>& axes, std::string_view query,
                         size_t max_hits = 10000);
   const Results& results() const { return results_; }
-  // Of the results: the hit after (not `forward`: before) hit `from` in the same run, past its last one its
-  // first; its first (last) where `from` is no hit. Among all hits where this run has none. Some run must
-  // have one.
+  // The next of the results: the hit after (not `forward`: before) hit `from` in the same run, past its last
+  // one its first; its first (last) where `from` is no hit. Among all hits where this run has none. Some run
+  // must have one.
   size_t NextHit(RunKey run, size_t from, bool forward) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is selected, how to walk from there, and what an area adds up to.
+// The selection, how to walk from there, and what an area adds up to.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct Area {
   std::vector<LaneId> lanes;
 };
 
-// What the user chose. An op is selected in all runs at once; `slice` is the one that was clicked. Value
+// The user's choice. An op is selected in all runs at once; `slice` is the one that was clicked. Value
 // type.
 struct Selection {
   SliceRef slice;
@@ -45,7 +45,7 @@ struct Selection {
 // The name scopes around an op, widest first: "a/b/c" -> {"a", "a/b"}.
 std::vector<std::string> ScopesOf(const std::string& name);
 
-// Of one slice, for the inspector.
+// Facts of one slice, for the inspector.
 struct SliceDetails {
   std::string name, op, lane, run;
   int64_t start_ns = 0, duration_ns = 0;  // start: from the beginning of the run
@@ -94,7 +94,7 @@ struct SumRow {
   }
 };
 
-// What to sum: runs are shared, so that a worker thread can do it.
+// The area to sum: runs are shared, so that a worker thread can do it.
 struct SumRequest {
   struct Run {
     RunKey key = 0;
@@ -117,7 +117,7 @@ struct SumTable {
   };
   std::vector<RunTotal> totals;
 };
-// Of an area, or of the visible range with all lanes (links left out: their slices are copies' as well).
+// Sums of an area, or of the visible range with all lanes (links left out: their slices are copies' as well).
 SumRequest RequestSums(const Timeline& timeline, const std::vector<RunAxis>& axes, const Area& area,
                        GroupBy group);
 Area VisibleArea(const Timeline& timeline, const ViewTransform& view);

@@ -50,7 +50,7 @@ Answer Ask(const RunData& run, const std::string& sql, const std::atomic<bool>& 
   }
 }
 
-// Of a table of activities: those at this time in this run.
+// The rows of a table of activities at this time in this run.
 std::string AtThisTime(const RunData& run, const Lane& lane, uint32_t slice) {
   std::string where = fmt::format("start = {} AND \"end\" = {}", lane.start_ns[slice], lane.end_ns[slice]);
   // Every run of ours counts from a time of its own.
@@ -58,7 +58,7 @@ std::string AtThisTime(const RunData& run, const Lane& lane, uint32_t slice) {
   return where;
 }
 
-// Of rows that began and ended at the same time, on other devices: the one of this device.
+// The row of this device among rows that began and ended at the same time.
 size_t RowOf(const Answer& rows, const RunData& run, const Lane& lane) {
   for (size_t row = 0; row < rows.size() && lane.device >= 0; ++row) {
     if (rows.Integer(row, "deviceId") == run.devices[static_cast<size_t>(lane.device)].id) return row;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the file says of one slice beyond what is drawn: read when it is selected.
+// Facts of one slice in the file that are not drawn: read when it is selected.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct SliceFacts {
   int64_t static_shared = 0, dynamic_shared = 0;  // bytes
   int64_t local = 0;                              // bytes, of a thread
   int64_t set_bytes = 0;                          // of a memory set
-  // Of the innermost operator around the call: shapes and types of its inputs, and who called it.
+  // Facts of the innermost operator around the call: shapes and types of its inputs, and who called it.
   std::string operator_name, shapes, types;
   std::vector<std::string> stack;  // innermost first
 };
@@ -35,8 +35,8 @@ struct SliceFacts {
 // LatestWorker: a large file takes a second.
 SliceFacts ReadSliceFacts(const FactsRequest& request, const std::atomic<bool>& cancelled);
 
-// What the run itself knows: the call that launched a slice, and the ranges around that call (of a slice of a
-// thread: around itself).
+// Facts that the run itself knows: the call that launched a slice, and the ranges around that call (of a
+// slice of a thread: around itself).
 struct LaunchDetails {
   SliceRef call;  // invalid: not known, or it is one itself
   std::string call_name;

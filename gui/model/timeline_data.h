@@ -14,7 +14,7 @@
 
 namespace lanescope::gui {
 
-// Of a shown run; never reused. 0: none.
+// The key of a shown run; never reused. 0: none.
 using RunKey = uint32_t;
 // An op in all runs: what has the same name. -1: none.
 using OpIdentity = int32_t;

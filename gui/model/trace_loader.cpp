@@ -53,7 +53,7 @@ void BuildLanes(std::vector<LaneJob>* jobs, const LoadProgress& progress,
   helper.Join();
 }
 
-// What people should know of a file that did load.
+// Notes on a file that did load.
 std::string NoteOf(const std::vector<std::shared_ptr<const RunData>>& runs) {
   if (runs.empty())
     return "the file is a trace without runs: record some with `lanescope compare --trace FILE`";

@@ -15,7 +15,7 @@
 
 namespace lanescope::gui {
 
-// What a load has come to. `message` is one line for people: why it failed, or what is odd about the file
+// The state of a load. `message` is one line for people: why it failed, or what is odd about the file
 // ("no runs yet", "run 2 is incomplete: ...").
 struct LoadState {
   enum class Phase { kLoading, kDone, kFailed, kCancelled };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change does, apart from what the model gets wrong anyway.
+// The effect of a change, apart from what the model gets wrong anyway.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ struct WhatIfEffect {
   std::optional<double> bias;  // of the prediction without the change, against the measured step
 };
 
-// Of a what-if; nothing for other runs.
+// The effect of a what-if; nothing for other runs.
 std::optional<WhatIfEffect> EffectOf(const RunData& run);
 
 }  // namespace lanescope::gui

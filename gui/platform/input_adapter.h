@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ImGui's versions do differently about input, and the queue from which shortcuts are taken.
+// Differences of ImGui's versions in input, and the queue from which shortcuts are taken.
 #pragma once
 
 #include <string_view>

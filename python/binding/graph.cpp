@@ -44,7 +44,7 @@ std::shared_ptr<const study::Workload> GraphHandle::Make(study::Unconfigured unc
 
 const std::shared_ptr<const study::Workload>& GraphHandle::Runnable() const {
   std::vector<std::string> ignored;
-  // Whatever was assumed of its step was noted.
+  // Notes say what was assumed of its step.
   if (!notes_.empty()) Make(study::Unconfigured::kRefuse, &ignored);
   return workload_;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the objects of Python hold.
+// The objects behind those of Python.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ namespace lanescope::python {
 // A graph with its step. Where none is configured the whole graph is the step, which only runs refuse.
 class GraphHandle {
  public:
-  // Of a file if `path` has a text, else of a GraphDef's bytes and a run configuration. `machine`: on whose
+  // Reads a file if `path` has a text, else a GraphDef's bytes and a run configuration. `machine`: on whose
   // links collectives cost what they cost; null: they go by size.
   GraphHandle(const std::string& path, const std::string& name, const nb::bytes& graph_def,
               const std::string& run, const std::string& folder, const nb::dict& feeds,

@@ -13,7 +13,7 @@ namespace lanescope::python {
 // cancels the work, and is thrown. So does the end of the program (calls.h), as Cancelled. With the lock,
 // which `work` has not: what it calls of Python takes it.
 void RunInterruptibly(const std::function<void(study::Cancellation&)>& work);
-// The same with a cancellation that lives longer: once cancelled it stays so.
+// Runs with a cancellation that lives longer: once cancelled it stays so.
 void RunInterruptibly(study::Cancellation* cancellation, const std::function<void()>& work);
 
 }  // namespace lanescope::python

@@ -87,7 +87,7 @@ void OpenSession::Leave() {
     if (recorded_steps_ == 0 && error_.empty()) error_ = "Cancelled: it was left before its first step";
     Finish();
   } catch (const std::exception&) {
-    // Who wants to know closes it.
+    // A caller that wants to know closes it.
   }
 }
 
@@ -134,7 +134,7 @@ nb::dict OpenSession::Fetches() const {
   return fetches;
 }
 
-// What was given, and of what was not what the run configuration says.
+// The given feeds, and for the others those of the run configuration.
 std::map<std::string, Tensor> OpenSession::FeedsOf(int64_t step) const {
   const RunSpec& spec = placement_.workload().spec();
   std::map<std::string, Tensor> feeds;

@@ -71,7 +71,7 @@ class OpenSession {
   bool closing_ = false;  // no other step begins
   std::thread::id stepping_;
 
-  // Of who has the turn.
+  // Members for the one that has the turn.
   std::optional<std::map<std::string, Tensor>> fed_;
   std::vector<Tensor> fetches_;
   std::vector<std::string> told_;
@@ -81,7 +81,7 @@ class OpenSession {
   std::unique_ptr<traces::TraceWriter> writer_;
   std::unique_ptr<study::RecordedRun> run_;  // null: closed
 
-  // What Python reads, changed with its lock.
+  // Values that Python reads, changed with its lock.
   std::vector<int64_t> step_ns_;
   std::vector<std::string> notes_;
   int run_id_ = 0;

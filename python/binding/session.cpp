@@ -18,7 +18,7 @@ namespace {
 
 class SessionHandle;
 
-// Those that the end of the program closes. Changed with the interpreter's lock.
+// Sessions that the end of the program closes. Changed with the interpreter's lock.
 std::set<SessionHandle*>& Sessions() {
   static auto* const sessions = new std::set<SessionHandle*>;
   return *sessions;

@@ -10,7 +10,7 @@
 
 namespace lanescope::python {
 
-// Of anything that numpy.asarray takes; texts become strings in UTF-8. The values are copied. Throws
+// A tensor of anything that numpy.asarray takes; texts become strings in UTF-8. The values are copied. Throws
 // InvalidArgument for element types that tensors have not.
 Tensor TensorOf(nb::handle array);
 std::map<std::string, Tensor> TensorsOf(const nb::dict& arrays);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What JSON of ours has in common, for programs that strategies call and for the command line.
+// Common parts of this program's JSON, for programs that strategies call and for the command line.
 // Internal to study, cli and python.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a study says while it works: progress, and what its user should know.
+// Messages of a study while it works: progress, and notes for its user.
 #pragma once
 
 #include <functional>

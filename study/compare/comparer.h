@@ -92,7 +92,7 @@ class Comparer {
   Comparison comparison_;
   // While there is a trace to finish or to remove.
   std::optional<Cancellation::Watch> in_order_;
-  // Of the trace, where nobody wants to keep it; outlives the writer.
+  // The folder of a trace that nobody wants to keep; outlives the writer.
   std::optional<TemporaryFolder> temporary_;
   std::vector<std::shared_ptr<const Workload>> workloads_;
   std::unique_ptr<traces::TraceWriter> writer_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a comparison finds: rows of (graph, strategy), measured, predicted, and read back from the trace.
+// The results of a comparison: rows of (graph, strategy), measured, predicted, and read back from the trace.
 #pragma once
 
 #include <map>
@@ -25,7 +25,7 @@ struct Failure {
   std::string message;
 };
 
-// What was measured of a row, per step.
+// Measurements of a row, per step.
 struct MeasuredRow {
   int run = 0;
   traces::RunStatistics statistics;
@@ -79,7 +79,7 @@ struct ComparisonRow {
   std::optional<double> error() const;
 };
 
-// What goes from task to task in a step: messages, and their bytes by the bounds.
+// The traffic from task to task in a step: messages, and their bytes by the bounds.
 struct WireTraffic {
   int64_t messages = 0, bytes = 0;
 };

@@ -15,7 +15,7 @@ nlohmann::json ComparisonJson(const Comparison& comparison);
 
 // Copies of a step of the measured run.
 std::array<sims::CopyTraffic, kNumCopyClasses> PerStep(const traces::RunStatistics& statistics);
-// Of the time in which the row ran.
+// Shares of the time in which the row ran.
 double ShareOf(int64_t ns, const MeasuredRow& row);
 
 }  // namespace lanescope::study

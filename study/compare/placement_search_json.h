@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a search finds as JSON, with the keys that docs/ lists. Internal to study, cli and python.
+// The results of a search as JSON, with the keys that docs/ lists. Internal to study, cli and python.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

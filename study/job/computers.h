@@ -7,7 +7,7 @@
 
 namespace lanescope::study {
 
-// Of a process alone there is one, which plays all tasks.
+// A process alone has one, which plays all tasks.
 struct Computers {
   std::vector<int> of_task = {};    // by task: its computer; empty: all are on the first
   std::vector<int> num_cores = {};  // by computer: that its processes may use, those of all together
@@ -16,7 +16,7 @@ struct Computers {
 };
 
 Computers OneComputer();
-// What a process says of its own computer, on one line.
+// A process' description of its own computer, on one line.
 std::string ThisComputer();
 // From what the process of each task says.
 Computers ComputersOf(const std::vector<std::string>& said);

@@ -20,13 +20,13 @@
 
 namespace lanescope::study {
 
-// What a process' clock is ahead of the first one's, and by how much that may be wrong, in ns.
+// How far a process' clock is ahead of the first one's, and by how much that may be wrong, in ns.
 struct ClockOffset {
   int64_t ahead_ns = 0;
   int64_t uncertainty_ns = 0;
 };
 
-// What all processes have found: the first one throws it as FailedPrecondition, which ends the others.
+// Ends all processes with what they have found: the first one throws it as FailedPrecondition.
 [[noreturn]] void ThrowForAll(exec::Transport* transport, const std::string& message);
 
 // The processes run where the cluster has their tasks. All call it; throws FailedPrecondition naming the
@@ -49,13 +49,13 @@ class Job {
   // Null for a process alone.
   exec::Transport* transport() const { return transport_; }
   exec::JobOptions session_options() const;
-  // Of this process' computer, but itself, by number.
+  // The other processes of this computer, by number.
   const std::vector<int>& neighbours() const { return neighbours_; }
   const Computers& computers() const { return computers_; }
   std::string NameOf(int rank) const { return is_shared() ? transport_->NameOf(rank) : "rank 0"; }
   // By rank, as measured last.
   const std::vector<ClockOffset>& clocks() const { return clocks_; }
-  // What a trace says of the processes; nothing of one alone.
+  // The processes as a trace has them; empty for one alone.
   std::vector<RunTask> RunTasks(const Machine& machine) const;
 
   // The machine with its GPUs joined across processes where they can be (exec/messages/joined_gpus.h): what
@@ -71,7 +71,7 @@ class Job {
   // others is no part of the step that comes. Where `cancellation` is given and cancelled, soon after that:
   // the others are not waited for.
   void StartTogether(const Cancellation* cancellation = nullptr);
-  // What the first process found.
+  // The first process' answer.
   bool FromFirst(bool mine) const;
   // Whether all found so.
   bool InAll(bool mine) const;

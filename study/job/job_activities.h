@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the captures of the processes of a job deliver, on its way into the trace of the first of them.
+// Activities that the captures of a job's processes deliver, on its way into the trace of the first of them.
 // Internal to study.
 #pragma once
 
@@ -18,7 +18,7 @@ namespace lanescope::study {
 // `ahead_ns` ahead.
 void TranslateForFirst(const TaskShare& share, int64_t ahead_ns, traces::ActivityBatch* batch);
 
-// Of the process with this number.
+// The activities of the process with this number.
 std::string BytesOfBatches(uint32_t pid, const std::vector<traces::ActivityBatch>& batches);
 
 // Those of all processes, by rank. A number that two processes of different computers have is one of them's;

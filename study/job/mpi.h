@@ -17,7 +17,7 @@ namespace lanescope::study {
 // others than were started. From then on a rank that does not answer for ten seconds ends them all.
 const Ranks& WorldRanks();
 
-// The same ranks as they send each other tensors; null where there is one. Lives as long as the process.
+// The transport of tensors between those ranks; null where there is one. Lives as long as the process.
 exec::Transport* WorldTransport();
 
 // From its making on the ranks end by themselves: an error of one does not end the others, and one that does
@@ -25,7 +25,7 @@ exec::Transport* WorldTransport();
 // together; once a process.
 class SeparateRanks {
  public:
-  // Who is a peer has this one as a peer too. `lost` is called from another thread while this lives.
+  // A peer has this process as a peer too. `lost` is called from another thread while this lives.
   SeparateRanks(const std::vector<int>& peers, std::function<void(int rank)> lost);
   ~SeparateRanks();
   SeparateRanks(const SeparateRanks&) = delete;
@@ -36,7 +36,7 @@ class SeparateRanks {
 // else "".
 std::string RankName();
 
-// What this process was started with, for messages.
+// The command line of this process, for messages.
 std::string OwnCommand();
 
 }  // namespace lanescope::study

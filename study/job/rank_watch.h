@@ -15,7 +15,7 @@ namespace lanescope::study {
 // it.
 class RankWatch {
  public:
-  // Who is a peer has this one as a peer too. `silent` is called once for each, on that thread, with a rank
+  // A peer has this process as a peer too. `silent` is called once for each, on that thread, with a rank
   // that has not answered for `limit_ns`.
   RankWatch(exec::Transport* transport, const std::vector<int>& peers, int64_t limit_ns,
             std::function<void(int rank)> silent);

@@ -13,7 +13,7 @@
 
 namespace lanescope::study {
 
-// What the processes of the job do, by rank.
+// The roles of the job's processes, by rank.
 struct Roles {
   std::vector<int> servers, clients;
   Computers computers = OneComputer();  // that they run on

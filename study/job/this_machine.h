@@ -35,7 +35,7 @@ struct MachineChoice {
 Machine LoadMachine(const MachineChoice& choice, const Notes& note = nullptr,
                     exec::Transport* ranks = nullptr);
 
-// What this computer calls itself.
+// The name of this computer.
 std::string HostName();
 // Two processes for which it is the same, and not empty, read one clock (NowNs): those of one running kernel,
 // unless a time namespace gives one of them another. Empty: not known.

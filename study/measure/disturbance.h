@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other programs, or other machines on the same hardware, took from this program while it was measured.
+// Time that other programs, or machines on the same hardware, took from this one while it was measured.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ struct Ensemble {
   double alone_steps_per_second = 0;  // of the first network while no other ran, before, in a second at most
 };
 
-// Of the networks, in their order: the GPUs of the machine, or without any its host.
+// Devices of the networks, in their order: the GPUs of the machine, or without any its host.
 std::vector<DeviceId> DevicesOfReplicas(const Machine& machine);
 // Replicas whose fetches this process of the job has: where each is a session, those that it runs; in one
 // graph the first process has all.

@@ -10,9 +10,9 @@
 
 namespace lanescope::study {
 
-// What the names of replica r begin with: "replica_0/".
+// The prefix of the names of replica r: "replica_0/".
 std::string ReplicaScope(int replica);
-// Of a node of the graph that was repeated.
+// The node of a replica that repeats a node of the graph.
 inline NodeId ReplicaNode(NodeId node, size_t nodes, int replica) {
   return NodeId(static_cast<size_t>(replica) * nodes + node.index());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one process of a job ran by itself, in the trace of the first of them. Internal to study.
+// A run of one process of a job by itself, in the trace of the first of them. Internal to study.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ class InputThreads {
 
   // Ends them, closes the session with them, and waits until they have ended. Idempotent.
   void Stop();
-  // What ended one of them otherwise than as planned.
+  // The error that ended one of them otherwise than as planned.
   std::optional<Error> error() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the GPUs of a job's processes do while they run a graph, gathered in the first of them.
+// Activities of the GPUs of a job's processes while they run a graph, gathered in the first of them.
 // Internal to study.
 #pragma once
 
@@ -26,9 +26,9 @@ class JobCapture {
   JobCapture(RunCapture* capture, const Job& job, const TaskShare& share, traces::ActivitySink* sink)
       : capture_(*capture), job_(job), share_(share), sink_(sink) {}
 
-  // What all have captured so far is with the sink. All call it.
+  // Brings what all have captured so far to the sink. All call it.
   void Gather();
-  // The same of this process alone: when the others are gone.
+  // Does that for this process alone: when the others are gone.
   void DeliverOwn();
 
  private:

@@ -20,7 +20,7 @@ namespace lanescope::study {
 
 struct TaskMeasurement;
 
-// What a cost model takes from microbenchmarks.
+// The numbers that a cost model takes from microbenchmarks.
 struct MachineMeasurement {
   exec::HostMeasurement host;                        // of a job the first computer
   std::vector<sims::OtherComputer> other_computers;  // of a job
@@ -50,14 +50,14 @@ struct MeasuredHost {
 // empty where none does. Rates that are within a tenth of each other do not differ.
 std::string DifferencesOf(const std::vector<MeasuredHost>& hosts);
 
-// What a machine file takes from them, by what the machine has.
+// The numbers that a machine file takes from them, by what the machine has.
 struct MeasuredRates {
   std::vector<MeasuredHost> hosts;
   std::optional<exec::GpuMeasurement> gpus;
 };
 // Writes what was measured into the machine: rates of the devices and a size-to-time table per link.
 MeasuredRates MeasureRates(Machine* machine);
-// The same of a job, as MeasureMachineOf. All processes get the whole.
+// Does that for a job, as MeasureMachineOf. All processes get the whole.
 MeasuredRates MeasureRatesOf(Machine* machine, exec::Transport* transport);
 
 // Of the processes of a job, which are the machine's tasks. Links between their hosts get latency, bandwidth

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages between the tasks of a job take, each alone, with all that the processes do for them, and how
+// Times of messages between the tasks of a job, each alone, with all that the processes do for them, and how
 // soon what waits for them goes on.
 #pragma once
 
@@ -19,14 +19,14 @@ namespace lanescope::study {
 // between their GPUs, where these are virtual, 1 KiB. All processes of the job make the same calls. Null for
 // a process alone.
 std::unique_ptr<RecordedChain> MakeMessageChain(const Machine& machine, Job* job, Cancellation* cancellation);
-// The same with messages of 1 KiB between the hosts alone.
+// Measures that with messages of 1 KiB between the hosts alone.
 std::unique_ptr<RecordedChain> MakeSmallMessageChain(const Machine& machine, Job* job,
                                                      Cancellation* cancellation);
 
-// What the messages of these steps took, by their ends and sizes: medians.
+// Times of the messages of these steps, by their ends and sizes: medians.
 std::vector<exec::LinkTime> TimesOfMessages(const Machine& machine, const ChainRun& run);
 
-// What messages ask of processors: each of its two ends, and where it is received each byte on top.
+// The time that messages take of processors: each of its two ends, and where it is received each byte on top.
 struct MessageOverhead {
   int64_t end_ns = 0;
   double byte_ns = 0;

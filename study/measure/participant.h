@@ -30,7 +30,7 @@ namespace lanescope::study {
 class JobCapture;
 class RunCapture;
 
-// What SIGTERM may mean in a job, added to the reason of a run.
+// A meaning that SIGTERM may have in a job, added to the reason of a run.
 inline constexpr const char* kAnotherMayHaveFailed =
     ", which also comes when another process of the job has failed";
 
@@ -47,10 +47,10 @@ class Participant {
   virtual void AwaitVariables(Cancellation* cancellation);
   // The session's part in the steps.
   virtual void Join(const Machine& machine, exec::SessionOptions* session) const;
-  // What the process runs of the init targets, and afterwards that they have run.
+  // The init targets that the process runs, and afterwards that they have run.
   virtual std::vector<std::string> InitTargets(const PlacedGraph& placed, const Machine& machine) const;
   virtual void Initialized();
-  // Who fills the queues of a step; empty: other processes may.
+  // The threads that fill the queues of a step; empty: other processes may.
   virtual std::optional<QueueFillers> queue_fillers() const;
   // Why GPU activity cannot be captured; empty: it can.
   virtual std::string CaptureProblem(const RunCapture& capture, const Machine& machine) const;
@@ -77,10 +77,10 @@ class Participant {
   // down, else none. `own`: those of this process.
   virtual std::vector<Event> Gather(std::vector<Event> own, const exec::PreparedStep& step,
                                     exec::Session* session);
-  // The same of `own` alone, when the others are gone.
+  // Does that for `own` alone, when the others are gone.
   virtual std::vector<Event> Own(std::vector<Event> own, const exec::PreparedStep& step) const;
 
-  // What the process can do while others still run.
+  // Work that the process can do while others still run.
   struct AfterSteps {
     bool fills_queues = false;     // threads of it fill queues
     std::function<void()> step;    // one more, not recorded
@@ -91,7 +91,7 @@ class Participant {
 
   // Computers that play the machine's tasks, by which oversubscription is judged.
   virtual Computers computers() const { return OneComputer(); }
-  // What a trace says of the processes.
+  // The processes as a trace has them.
   virtual std::vector<RunTask> RunTasks(const Machine& machine) const;
   // Added to the reason of a run that SIGTERM ended; empty: nothing.
   virtual std::string WhyTerminated() const { return {}; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes that mpirun started do together where each runs a graph: one alone, a job, or clients of
+// The roles of processes that mpirun started where each runs a graph: one alone, a job, or clients of
 // tasks that others serve.
 #pragma once
 
@@ -36,7 +36,7 @@ class Participation {
 
   // Which client gives variables of served tasks their first values.
   enum class Initializer { kFirst, kEach, kNone };
-  // Of a run of what was placed. `client`: how it behaves where it is served.
+  // The participation of a placed graph's run. `client`: how it behaves where it is served.
   std::shared_ptr<Participant> MakeParticipant(Initializer initializer, Client client);
 
  private:

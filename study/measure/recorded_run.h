@@ -59,11 +59,11 @@ struct RecordedRunOptions {
   // How other processes take part; null: this one is alone.
   std::shared_ptr<Participant> participant = nullptr;
   Notes note;
-  // What is fed in a step, by its number (those that warm up count). Null: what the run configuration says.
+  // Feeds of a step, by its number (those that warm up count). Null: as the run configuration says.
   std::function<std::map<std::string, Tensor>(int64_t step)> feeds = nullptr;
 };
 
-// What a trace says of a measured run; refers to all three.
+// The description of a measured run in a trace; refers to all three.
 RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info);
 
 // Where commands run on physical GPUs, timing them would lengthen the steps: they are timed in every other
@@ -125,7 +125,7 @@ class RecordedRun : private EventSink {
   int64_t batches() const { return next_step_; }
   int64_t records_read() const { return session_->records_read(); }
   const std::vector<Event>& events() const { return events_; }
-  // What its recorded steps waited for, and what filled their queues; where options.keep_events.
+  // Waits of its recorded steps, and the threads that filled their queues; where options.keep_events.
   const InputRecord& input() const { return input_record_; }
   const std::vector<Tensor>& last_fetches() const { return last_fetches_; }
   bool oversubscribed() const { return oversubscribed_; }  // once finished

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What GPUs do while a graph runs, into the trace of the run.
+// Activities of GPUs while a graph runs, into the trace of the run.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   LaunchObserver* observer() { return active() ? this : nullptr; }
   // Rows go there, from the first one on.
   void SendTo(traces::ActivitySink* sink);
-  // What has come so far, where it goes to no sink.
+  // The activities so far, where they go to no sink.
   std::vector<traces::ActivityBatch> Take();
   // Suspends and resumes recording, between steps: what does not record costs them nothing.
   void SetRecording(bool on);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured of the devices and links of one task of a machine, by a process of a job for all.
+// Measurements of the devices and links of one task of a machine, by a process of a job for all.
 // Internal to study.
 #pragma once
 
@@ -35,7 +35,7 @@ std::vector<TaskMeasurement> MeasureTasks(const Machine& machine, exec::Transpor
 
 // Links as numbers of the machine.
 std::vector<exec::LinkTime> InMachine(const TaskMeasurement& task, std::vector<exec::LinkTime> times);
-// What was filled in, for the machine's own devices and links of the task.
+// The numbers that were filled in, for the machine's own devices and links of the task.
 void FillIn(const TaskMeasurement& task, Machine* machine);
 
 }  // namespace lanescope::study

@@ -26,7 +26,7 @@ std::vector<char> UndisturbedSteps(std::span<const Disturbance> steps, int steps
 // nothing.
 std::vector<char> SlotsBesideOthers(std::span<const Disturbance> slots);
 
-// Of times that the same work took; 0 is not known, and within every range.
+// A range of times that the same work took; 0 is not known, and within every range.
 struct SpeedRange {
   int64_t low = 0, high = INT64_MAX;
   bool Holds(int64_t time) const { return time == 0 || (low <= time && time <= high); }

@@ -30,14 +30,14 @@ namespace lanescope::study {
 class RecordedRun;
 struct MachineMeasurement;
 
-// What a run says of the threads that fill its queues. `events`: of its steps, as far as they count. Refers
+// Costs of the threads that fill a run's queues. `events`: those of its steps, as far as they count. Refers
 // to all three.
 sims::InputRun InputRunOf(const RecordedRun& run, const Machine& machine, std::span<const Event> events);
 
 // Samples and gaps of a run (options.keep_events). `counts` says of every recorded step whether it does.
 sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
                                  const std::vector<char>& counts);
-// The same from a trace file, which holds signatures instead of the graph.
+// Does that from a trace file, which holds signatures instead of the graph.
 sims::CalibrationInput SamplesOf(const traces::TraceRun& run, const Machine& machine, int warmup_steps = 0);
 
 // `measured` may be null: no interference, no fetches, and the hand-offs of the run itself.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cost table lacks for a graph, and measuring it.
+// Costs that a table lacks for a graph, and their measurement.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct MissingCost {
   int64_t ns = 0;                         // of all of them, so estimated
 };
 
-// Of a step on one GPU and the host, longest first. Other placements run the same ops, on devices of the same
-// kinds.
+// Ops of a step on one GPU and the host, longest first. Other placements run the same ops, on devices of the
+// same kinds.
 std::vector<MissingCost> FindMissingCosts(const Workload& workload, const Machine& machine,
                                           const sims::CostTable& table);
 

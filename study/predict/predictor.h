@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps would take on a machine, without running them.
+// Times of steps on a machine, without running them.
 #pragma once
 
 #include <atomic>
@@ -53,7 +53,7 @@ class Predictor {
 
   // With its devices at their speeds.
   const Machine& machine() const { return machine_; }
-  // Of launches and copies alone, as strategies take them.
+  // Costs of launches and copies alone, as strategies take them.
   const CostModel& costs() const { return *costs_; }
   // Null: uncalibrated.
   const sims::CostTable* table() const;
@@ -78,7 +78,7 @@ class Predictor {
   // Throws InvalidArgument for an empty or unusable range.
   sims::Sweep SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range,
                          const Ranks& ranks = {}, const sims::SweepElsewhere& elsewhere = nullptr) const;
-  // What a SweepElsewhere gives for this step.
+  // The result of a SweepElsewhere for this step.
   std::vector<int64_t> SweepSteps(const SweptStep& step, const sims::SweepRange& range,
                                   const std::vector<double>& bandwidth) const;
 

@@ -13,7 +13,7 @@
 
 namespace lanescope::study {
 
-// What the program reads on its standard input (docs/reference/cli.md): {"graph", "costs", "machine"}.
+// The program's standard input (docs/reference/cli.md): {"graph", "costs", "machine"}.
 std::string ExternalStrategyInput(const Workload& workload, const Machine& machine, const CostModel& costs);
 
 // Runs `program` and reads a placement from its standard output; nodes that it does not name keep the device

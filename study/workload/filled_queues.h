@@ -7,7 +7,7 @@
 
 namespace lanescope::study {
 
-// Who may fill the queues of a step.
+// Threads or processes that may fill the queues of a step.
 enum class QueueFillers {
   kInit,   // the step itself, which is what is run before the first one
   kRun,    // what runs: the step, what is run before the first one, queue runners

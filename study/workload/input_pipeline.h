@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step takes where threads fill the queues that it takes its input from.
+// Times of steps whose input comes from queues that threads fill.
 #pragma once
 
 #include <optional>

@@ -25,7 +25,7 @@ struct PlaceOptions {
       WireFormat::kFloat32;  // of tensors between tasks: others than this are written into the graph
 };
 
-// What `compare` calls a row. The workload must outlive it, unless the strategy or the wire format wrote
+// A row of `compare`. The workload must outlive it, unless the strategy or the wire format wrote
 // another one.
 struct PlacedGraph {
   const Workload* workload = nullptr;

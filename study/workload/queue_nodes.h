@@ -20,7 +20,7 @@ std::string QueueName(const Node& queue);
 // the queues there are.
 NodeId FindQueue(const Graph& graph, const std::string& name);
 
-// What a node of the op does with the queue of its first input.
+// The use that a node of the op makes of the queue of its first input.
 bool TakesOne(const Node& node);   // QueueDequeue
 bool TakesMany(const Node& node);  // QueueDequeueMany, QueueDequeueUpTo: input 1 says how many
 bool PutsOne(const Node& node);

@@ -16,13 +16,13 @@
 
 namespace lanescope::study {
 
-// What a graph whose step is not configured stands for.
+// The meaning of a graph whose step is not configured.
 enum class Unconfigured {
   kRefuse,      // nothing: it is an error
   kWholeGraph,  // a step that runs every node, placeholders fed, unknown sizes taken as 1
 };
 
-// What overrides the run configuration.
+// Options that override the run configuration.
 struct WorkloadOptions {
   std::vector<std::string> feeds;        // NAME=file.npy: fed instead of the configured tensor
   std::map<std::string, Tensor> values;  // by name, likewise

@@ -189,7 +189,7 @@ TEST(Compare, SaysThatOthersDisturbedIt) {
   const Outcome table = Lanescope(words);
   ASSERT_EQ(table.status, 0) << table.errors;
   EXPECT_THAT(table.output,
-              HasSubstr("Do not rely on these figures: hardly any quiet stretch came. Other programs"));
+              HasSubstr("Do not rely on these figures: hardly any quiet time came. Other programs"));
   EXPECT_THAT(table.errors, HasSubstr("round 2 of 2"));
   std::vector<std::string> as_json = words;
   as_json.push_back("--json");
