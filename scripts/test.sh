@@ -44,6 +44,7 @@ run_rules() {
   phase "format" ./scripts/check_format.sh
   phase "prose" python3 scripts/check_prose.py
   phase "links" python3 scripts/check_links.py
+  phase "subjects of commits" python3 scripts/check_subjects.py
 }
 
 run_quick() {
