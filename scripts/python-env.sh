@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes build/python-env, a Python with what the package's module and its tests need (nanobind, NumPy, pytest) and Debian has
 # not, with the schema that Perfetto publishes, which exports are read back by, with pandas and pyarrow, whose tables traces
-# become, and with mcp, by which agents ask traces. Does nothing when all is there; says so and goes on where the package registry cannot be reached: the tests then say
-# that they are skipped.
+# become, with mcp, by which agents ask traces, and with lizard, which measures functions. Does nothing when all is there;
+# says so and goes on where the package registry cannot be reached: the tests then say that they are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 env=build/python-env
@@ -24,4 +24,8 @@ if ! has pandas,pyarrow && ! timeout 120 "$env/bin/python" -m pip install --quie
 fi
 if ! has mcp.server.mcpserver && ! timeout 120 "$env/bin/python" -m pip install --quiet "mcp>=2" >> "$log" 2>&1; then
   echo "python-env: without the package mcp, by which agents ask traces: that is SKIPPED (the log is $log)"
+fi
+# Pinned: limits are figures of this version.
+if ! has lizard && ! timeout 120 "$env/bin/python" -m pip install --quiet lizard==1.24.3 >> "$log" 2>&1; then
+  echo "python-env: without lizard, which measures functions: that check is SKIPPED (the log is $log)"
 fi

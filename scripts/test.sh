@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs all tests.
-#   scripts/test.sh             release build, all tests, include and thread rules, format, prose, links
+#   scripts/test.sh             release build, all tests, include and thread rules, format, prose, links,
+#                               subjects of commits, size of functions
 #   scripts/test.sh --quick     after a build: the rules, and the tests that the change at hand most likely breaks
 #   scripts/test.sh --sanitize  all tests with AddressSanitizer and UndefinedBehaviorSanitizer, then the threaded ones
 #                               with ThreadSanitizer
@@ -49,7 +50,9 @@ run_rules() {
 
 run_quick() {
   run_rules
+  phase "functions" python3 scripts/check_functions.py --changed
   phase "release build" ./scripts/build.sh release
+  phase "clang-tidy" python3 scripts/check_tidy.py --changed
   local tests
   tests=$(scripts/changed_tests.py)
   if [[ -z $tests ]]; then
@@ -65,6 +68,7 @@ run_quick() {
 
 run_release() {
   run_rules
+  phase "functions" python3 scripts/check_functions.py
   phase "tests of the scripts" python3 -m unittest discover --start-directory tests/scripts --pattern '*_test.py'
   phase "release build" ./scripts/build.sh release
   phase "release tests" ctest --preset release --parallel "$jobs"

@@ -231,51 +231,66 @@ ExpandedValue ListExpander::ChooseList(Endpoint condition, const TensorList& yes
   return Made(std::move(chosen));
 }
 
+ExpandedValue ListExpander::Length(const Call& call) {
+  const TensorList& list = call.any_list(0);
+  return list.length.node.exists() ? Named(call, list.length) : LengthOf(list, call.name, call.node.device);
+}
+
+ExpandedValue ListExpander::ElementShape(const Call& call) {
+  const Shape& shape = call.any_list(0).element_shape;
+  const DataType type = call.node.TypeAttr("shape_type");
+  if (type != DataType::kInt32 && type != DataType::kInt64)
+    call.Refuse(Code::kInvalidArgument, "gives shapes as int32 or int64");
+  Tensor dims(type, shape.known_rank() ? Shape{shape.rank()} : Shape{});
+  for (int i = 0; i < dims.NumElements(); ++i) {
+    const int64_t size = shape.known_rank() && IsExact(shape[i]) ? shape[i] : -1;
+    if (type == DataType::kInt32) dims.data<int32_t>()[i] = static_cast<int32_t>(size);
+    if (type == DataType::kInt64) dims.data<int64_t>()[i] = size;
+  }
+  return {.tensor = graph_.Constant(call.name, dims, call.node.device)};
+}
+
 ExpandedValues ListExpander::Expand(const Node& node, const std::string& name, const ExpandedValues& inputs) {
+  using Maker = ExpandedValue (ListExpander::*)(const Call&);
+  static constexpr std::pair<std::string_view, Maker> kMakers[] = {
+      {"EmptyTensorList", &ListExpander::Reserve},
+      {"TensorListReserve", &ListExpander::Reserve},
+      {"TensorListFromTensor", &ListExpander::FromTensor},
+      {"TensorListScatter", &ListExpander::Scatter},
+      {"TensorListScatterIntoExistingList", &ListExpander::Scatter},
+      {"TensorListScatterV2", &ListExpander::Scatter},
+      {"TensorListSplit", &ListExpander::Split},
+      {"TensorListConcatLists", &ListExpander::Joined},
+      {"TensorListStack", &ListExpander::Stack},
+      {"TensorListGather", &ListExpander::Gather},
+      {"TensorArrayGatherV3", &ListExpander::Gather},
+      {"TensorListGetItem", &ListExpander::GetItem},
+      {"TensorArrayReadV3", &ListExpander::GetItem},
+      {"TensorListSetItem", &ListExpander::SetItem},
+      {"TensorListPushBack", &ListExpander::PushBack},
+      {"TensorListResize", &ListExpander::Resize},
+      {"TensorListLength", &ListExpander::Length},
+      {"TensorListElementShape", &ListExpander::ElementShape},
+      {"OptionalFromValue", &ListExpander::Optional},
+      {"OptionalNone", &ListExpander::Optional},
+      {"Select", &ListExpander::Select},
+      {"SelectV2", &ListExpander::Select},
+  };
   const Call call{node, name, inputs};
   const std::string_view op = node.op;
-  if (op == "EmptyTensorList" || op == "TensorListReserve") return {Reserve(call)};
-  if (op == "TensorListFromTensor") return {FromTensor(call)};
-  if (op.starts_with("TensorListScatter")) return {Scatter(call)};
-  if (op == "TensorListSplit") return {Split(call)};
-  if (op == "TensorListConcatLists") return {Joined(call)};
-  if (op == "TensorListStack") return {Stack(call)};
-  if (op == "TensorListGather" || op == "TensorArrayGatherV3") return {Gather(call)};
-  if (op == "TensorListGetItem" || op == "TensorArrayReadV3") return {GetItem(call)};
-  if (op == "TensorListSetItem") return {SetItem(call)};
-  if (op == "TensorListPushBack") return {PushBack(call)};
+  for (const auto& [makes, maker] : kMakers) {
+    if (op == makes) return {(this->*maker)(call)};
+  }
   if (op == "TensorListPopBack") return PopBack(call);
-  if (op == "TensorListResize") return {Resize(call)};
   if (op == "TensorListConcat" || op == "TensorListConcatV2" || op == "TensorArrayConcatV3") {
     ExpandedValue lengths;
     const ExpandedValue joined = Concat(call, &lengths);
     return {joined, lengths};
   }
-  if (op == "OptionalFromValue" || op == "OptionalNone") return {Optional(call)};
   if (op == "OptionalGetValue") return Components(call, inputs.empty() ? ExpandedValue{} : inputs[0]);
   if (op == "OptionalHasValue") return {HasValue(call, inputs.empty() ? ExpandedValue{} : inputs[0])};
-  if (op == "TensorListLength") {
-    const TensorList& list = call.any_list(0);
-    if (list.length.node.exists()) return {Named(call, list.length)};
-    return {LengthOf(list, name, node.device)};
-  }
-  if (op == "TensorListElementShape") {
-    const Shape& shape = call.any_list(0).element_shape;
-    const DataType type = node.TypeAttr("shape_type");
-    if (type != DataType::kInt32 && type != DataType::kInt64)
-      call.Refuse(Code::kInvalidArgument, "gives shapes as int32 or int64");
-    Tensor dims(type, shape.known_rank() ? Shape{shape.rank()} : Shape{});
-    for (int i = 0; i < std::max(1, shape.rank()); ++i) {
-      if (i >= dims.NumElements()) break;
-      const int64_t size = shape.known_rank() && IsExact(shape[i]) ? shape[i] : -1;
-      if (dims.dtype() == DataType::kInt32) dims.data<int32_t>()[i] = static_cast<int32_t>(size);
-      if (dims.dtype() == DataType::kInt64) dims.data<int64_t>()[i] = size;
-    }
-    return {{.tensor = graph_.Constant(name, dims, node.device)}};
-  }
   if (op == "Identity" || op == "IdentityN" || op == "StopGradient") return inputs;
   if (op == "AddN" && !inputs.empty()) return {Sum(call, inputs)};
-  if (op == "Select" || op == "SelectV2") return {Select(call)};
   if (op == "ZerosLike" && !inputs.empty()) return {ZerosOf(call, inputs[0])};
   call.Refuse(Code::kUnimplemented, "does with lists of tensors what is not known here");
 }

@@ -46,6 +46,8 @@ class ListExpander {
   ExpandedValues PopBack(const Call& call);
   ExpandedValues PopBackOfMany(const Call& call, const TensorList& list);
   ExpandedValue Resize(const Call& call);
+  ExpandedValue Length(const Call& call);
+  ExpandedValue ElementShape(const Call& call);
   ExpandedValue Sum(const Call& call, const ExpandedValues& terms);
   ExpandedValue SumOfLists(const Call& call, const ExpandedValues& terms);
   ExpandedValue SumOfOptionals(const Call& call, const ExpandedValues& terms);

@@ -56,7 +56,7 @@ void App::ThrowIfUnopened() const {
 bool App::busy() const { return document_.busy() || document_.loading() || analysis_.busy() || sql_.busy(); }
 
 void App::HandleKeys(const std::vector<KeyPress>& presses) {
-  // What follows "/" belongs to the search field, which gets the keyboard a frame later; until then its
+  // Text after "/" belongs to the search field, which gets the keyboard a frame later; until then its
   // characters are taken here.
   bool typing = state_.search_requested;
   for (const KeyPress& press : presses) {
@@ -90,39 +90,35 @@ void App::ApplyPendingView() {
   ApplyTheView(options);
 }
 
-void App::ApplyTheView(const ViewOptions& options) {
+void App::RefuseView(const char* key, const std::string& problem) {
+  if (!view_problem_.empty()) return;
+  view_problem_ = fmt::format("--view: {}: {}", key, problem);
+  state_.message = view_problem_;
+}
+
+void App::ApplyRuns(const ViewOptions& options) {
   Timeline& timeline = document_.timeline();
-  const ActionContext context{document_, state_, analysis_};
   const auto key_of = [&](int number) -> RunKey {
     const auto& runs = timeline.runs();
     return number >= 1 && static_cast<size_t>(number) <= runs.size()
                ? runs[static_cast<size_t>(number - 1)].key
                : 0;
   };
-  view_problem_.clear();
-  view_moves_ = view_replays_ = false;
-  const auto refuse = [&](const char* key, const std::string& problem) {
-    if (!view_problem_.empty()) return;
-    view_problem_ = fmt::format("--view: {}: {}", key, problem);
-    state_.message = view_problem_;
-  };
   if (!options.runs.empty()) {
     for (const int number : options.runs) {
-      if (key_of(number) == 0) refuse("runs", fmt::format("there is no run {}", number));
+      if (key_of(number) == 0) RefuseView("runs", fmt::format("there is no run {}", number));
     }
     for (const ShownRun& run : timeline.runs()) state_.lanes.hidden_runs.insert(run.key);
     for (const int number : options.runs) state_.lanes.hidden_runs.erase(key_of(number));
   }
   if (options.baseline && key_of(*options.baseline) == 0) {
-    refuse("baseline", fmt::format("there is no run {}", *options.baseline));
+    RefuseView("baseline", fmt::format("there is no run {}", *options.baseline));
   } else if (options.baseline) {
     timeline.SetBaseline(key_of(*options.baseline));
   }
-  state_.view.SetExtent(analysis_.extent().first, analysis_.extent().second);
-  ShowOneStep(context);
-  if (options.from_ns) {
-    state_.view.Show(static_cast<double>(*options.from_ns), static_cast<double>(*options.to_ns));
-  }
+}
+
+void App::ApplyColourAndLanes(const ViewOptions& options) {
   if (options.colour == "device") state_.colour = ColorMode::kDevice;
   if (options.colour == "kind") state_.colour = ColorMode::kKind;
   if (options.colour == "range") state_.colour = ColorMode::kRange;
@@ -131,23 +127,15 @@ void App::ApplyTheView(const ViewOptions& options) {
     state_.lanes.show_copies = options.lanes != "compute";
     state_.lanes.show_memory = state_.lanes.show_links = options.lanes == "all";
   }
-  if (!options.fold.empty()) FoldGroups(true, options.fold == "threads", context);
-  state_.show_critical = options.critical;
-  state_.show_help = options.help;
-  for (const OpenFile& file : document_.files()) {
-    if (!options.notes) state_.dismissed.insert(file.path);
-  }
-  state_.search = options.search;
-  if (!options.select.empty()) {
-    const OpIdentity op = timeline.FindIdentity(options.select);
-    if (op < 0 || !GoToOp(op, context)) refuse("select", "no run has an op named '" + options.select + "'");
-  }
+}
+
+void App::ApplyEdits(const ViewOptions& options) {
   if (!options.move_name.empty()) {
     const RunKey run = EditedRun(document_, state_);
     view_moves_ = run != 0;
     if (run == 0) {
-      refuse("move", "runs of other tools have no graph to move ops of");
-    } else if (timeline.FindIdentity(options.move_name) >= 0) {
+      RefuseView("move", "runs of other tools have no graph to move ops of");
+    } else if (document_.timeline().FindIdentity(options.move_name) >= 0) {
       document_.MoveOps(run, {options.move_name}, options.move_device);
     } else {
       document_.MoveScope(run, options.move_name, options.move_device);
@@ -156,18 +144,49 @@ void App::ApplyTheView(const ViewOptions& options) {
   if (!options.changes.empty()) {
     const RunKey run = ReplayedRun(document_, state_);
     view_replays_ = run != 0;
-    if (run == 0) refuse("set", "there is no run without a graph to change; move ops, or change its machine");
+    if (run == 0)
+      RefuseView("set", "there is no run without a graph to change; move ops, or change its machine");
     if (run != 0) document_.BeginReplay(run);
     for (const std::string& change : options.changes) document_.SetKnobByText(change);
   }
+}
+
+void App::ApplyTab(const std::string& name) {
   constexpr std::pair<const char*, Tab> kTabs[] = {
       {"selection", Tab::kSelection}, {"statistics", Tab::kStatistics}, {"diff", Tab::kDiff},
       {"critical", Tab::kCritical},   {"search", Tab::kSearch},         {"sql", Tab::kSql}};
-  for (const auto& [name, tab] : kTabs) {
-    if (options.tab != name) continue;
+  for (const auto& [known, tab] : kTabs) {
+    if (name != known) continue;
     state_.tab = tab;
     state_.tab_requested = true;
   }
+}
+
+void App::ApplyTheView(const ViewOptions& options) {
+  const ActionContext context{document_, state_, analysis_};
+  view_problem_.clear();
+  view_moves_ = view_replays_ = false;
+  ApplyRuns(options);
+  state_.view.SetExtent(analysis_.extent().first, analysis_.extent().second);
+  ShowOneStep(context);
+  if (options.from_ns) {
+    state_.view.Show(static_cast<double>(*options.from_ns), static_cast<double>(*options.to_ns));
+  }
+  ApplyColourAndLanes(options);
+  if (!options.fold.empty()) FoldGroups(true, options.fold == "threads", context);
+  state_.show_critical = options.critical;
+  state_.show_help = options.help;
+  for (const OpenFile& file : document_.files()) {
+    if (!options.notes) state_.dismissed.insert(file.path);
+  }
+  state_.search = options.search;
+  if (!options.select.empty()) {
+    const OpIdentity op = document_.timeline().FindIdentity(options.select);
+    if (op < 0 || !GoToOp(op, context))
+      RefuseView("select", "no run has an op named '" + options.select + "'");
+  }
+  ApplyEdits(options);
+  ApplyTab(options.tab);
 }
 
 std::string App::view_problem() const {
@@ -214,7 +233,7 @@ void App::DrawMiddle(const Ui& ui, float height) {
   ImGui::PopStyleVar();
 }
 
-// Of a small window the side panels take less.
+// In a small window the side panels take less.
 void App::SizePanels() {
   const ImVec2 display = ImGui::GetIO().DisplaySize;
   if (sized_ || display.x <= 0) return;
@@ -224,7 +243,7 @@ void App::SizePanels() {
   state_.bottom_height = std::min(state_.bottom_height, 0.3f * display.y / scale_);
 }
 
-// Of the panel below the lanes, in pixels.
+// The height of the panel below the lanes, in pixels.
 float App::BottomHeight(const Ui& ui, float room) {
   const ImGuiIO& io = ImGui::GetIO();
   BottomNeeds needs;

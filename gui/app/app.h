@@ -37,9 +37,9 @@ class App {
 
   // Something is being computed or read: the picture may change by itself.
   bool busy() const;
-  // Of the theme.
+  // The background of the theme.
   ImU32 background() const { return ThemeOf(state_.theme).background; }
-  // What of Show() there is not; empty: all of it is there, as far as it was applied.
+  // Names what of Show() there is not; empty: all of it is there, as far as it was applied.
   std::string view_problem() const;
   // Throws why a file could not be opened, of the first of them.
   void ThrowIfUnopened() const;
@@ -55,6 +55,12 @@ class App {
   void HandleKeys(const std::vector<KeyPress>& presses);
   void ApplyPendingView();
   void ApplyTheView(const ViewOptions& options);
+  void ApplyRuns(const ViewOptions& options);
+  void ApplyColourAndLanes(const ViewOptions& options);
+  void ApplyEdits(const ViewOptions& options);
+  void ApplyTab(const std::string& name);
+  // Remembers what of the view there is not, the first of it.
+  void RefuseView(const char* key, const std::string& problem);
   void RememberFiles();
   void DrawWindow(const Ui& ui);
   void SizePanels();

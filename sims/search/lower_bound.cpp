@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/base/stop_point.h"
 #include "core/machine/device_queues.h"
@@ -255,7 +256,7 @@ class BoundFinder {
     return sum;
   }
 
-  // What tensor `number` costs each way between the host and the nearest GPU.
+  // How long `bytes` take between the host and the nearest GPU, one way.
   double FastestCopy(const std::vector<DeviceId>& gpus, int64_t bytes, bool in) const {
     int64_t fastest = kNowhere;
     for (const DeviceId gpu : gpus) {
@@ -265,62 +266,88 @@ class BoundFinder {
     return static_cast<double>(fastest);
   }
 
-  // The source's side is the host. `load`: what the cut found puts on each of the four.
-  double SolveCut(const std::vector<DeviceId>& gpus, const std::array<double, 4>& weight,
-                  std::array<double, 4>* load) const {
-    const double many = static_cast<double>(gpus.size());
-    const int first_tensor = 2 + groups_.count();
-    MinCut cut(first_tensor + 2 * static_cast<int>(tasks_.tensors().size()));
-    std::vector<std::pair<double, double>> cost(At(groups_.count()));  // on the host, on GPUs
+  // Two times of one thing: a group's work on the host and on GPUs, a tensor's copy in and out.
+  using Both = std::pair<double, double>;
+
+  // The network of the cut: the source is the host's side, node 1 the GPUs'. A node for each group follows,
+  // then two for each tensor: whether it is copied to a GPU, and whether it is copied to the host.
+  static int GroupNode(int group) { return 2 + group; }
+  int CopyIn(int tensor) const { return GroupNode(groups_.count()) + 2 * tensor; }
+  int CopyOut(int tensor) const { return CopyIn(tensor) + 1; }
+  static bool IsState(const TaskTensor& tensor) { return tensor.producer < 0 && tensor.group >= 0; }
+  static bool IsOfHost(const TaskTensor& tensor) { return tensor.producer < 0 || tensor.on_host; }
+
+  // Adds what each group costs on either side. Gives their times.
+  std::vector<Both> CutGroups(const std::vector<DeviceId>& gpus, const std::array<double, 4>& weight,
+                              MinCut* cut) const {
+    std::vector<Both> times(At(groups_.count()));
     for (int g = 0; g < groups_.count(); ++g) {
       double host = MinCut::kInfinite, gpu = MinCut::kInfinite;
       for (const DeviceId d : groups_.devices(g)) {
-        double& kind = machine_.device(d).is_gpu() ? gpu : host;
-        kind = std::min(kind, machine_.device(d).is_gpu() ? Work(g, d) / many : Work(g, d));
+        const bool is_gpu = machine_.device(d).is_gpu();
+        double& kind = is_gpu ? gpu : host;
+        kind = std::min(kind, is_gpu ? Work(g, d) / static_cast<double>(gpus.size()) : Work(g, d));
       }
-      cost[At(g)] = {host, gpu};
-      if (host > 0) cut.AddEdge(2 + g, 1, host == MinCut::kInfinite ? host : weight[0] * host);
-      if (gpu > 0) cut.AddEdge(0, 2 + g, gpu == MinCut::kInfinite ? gpu : weight[1] * gpu);
+      times[At(g)] = {host, gpu};
+      if (host > 0) cut->AddEdge(GroupNode(g), 1, host == MinCut::kInfinite ? host : weight[0] * host);
+      if (gpu > 0) cut->AddEdge(0, GroupNode(g), gpu == MinCut::kInfinite ? gpu : weight[1] * gpu);
     }
-    std::vector<double> in_ns(tasks_.tensors().size()), out_ns(tasks_.tensors().size());
-    for (size_t t = 0; t < tasks_.tensors().size(); ++t) {
-      const TaskTensor& tensor = tasks_.tensors()[t];
-      if (tensor.producer < 0 && tensor.group >= 0) continue;  // state may be where it is read
-      const int in = first_tensor + 2 * static_cast<int>(t), out = in + 1;
-      in_ns[t] = FastestCopy(gpus, tensor.bytes, true) / many;
-      out_ns[t] = FastestCopy(gpus, tensor.bytes, false) / many;
-      const bool from_host = tensor.producer < 0 || tensor.on_host;
-      const int maker = from_host ? 0 : 2 + groups_.of_task(tensor.producer);
-      cut.AddEdge(maker, in, weight[2] * in_ns[t]);
-      if (!from_host) {
-        cut.AddEdge(out, maker, weight[3] * out_ns[t]);
-        if (tensor.fetch >= 0) cut.AddEdge(0, out, MinCut::kInfinite);
-      }
+    return times;
+  }
+
+  // Adds what copies of each tensor cost. Gives their times; state may be where it is read, and costs none.
+  std::vector<Both> CutTensors(const std::vector<DeviceId>& gpus, const std::array<double, 4>& weight,
+                               MinCut* cut) const {
+    const double many = static_cast<double>(gpus.size());
+    std::vector<Both> times(tasks_.tensors().size());
+    for (int t = 0; t < static_cast<int>(times.size()); ++t) {
+      const TaskTensor& tensor = tasks_.tensor(t);
+      if (IsState(tensor)) continue;
+      times[At(t)] = {FastestCopy(gpus, tensor.bytes, true) / many,
+                      FastestCopy(gpus, tensor.bytes, false) / many};
+      const int maker = IsOfHost(tensor) ? 0 : GroupNode(groups_.of_task(tensor.producer));
+      cut->AddEdge(maker, CopyIn(t), weight[2] * times[At(t)].first);
+      if (IsOfHost(tensor)) continue;
+      cut->AddEdge(CopyOut(t), maker, weight[3] * times[At(t)].second);
+      if (tensor.fetch >= 0) cut->AddEdge(0, CopyOut(t), MinCut::kInfinite);
     }
+    return times;
+  }
+
+  // Whoever reads a tensor on the other side has it copied.
+  void CutReads(MinCut* cut) const {
     for (int id = 0; id < tasks_.num_tasks(); ++id) {
+      const int reader = GroupNode(groups_.of_task(id));
       for (const TaskRead& read : tasks_.task(id).reads) {
         const TaskTensor& tensor = tasks_.tensor(read.tensor);
-        if (tensor.producer < 0 && tensor.group >= 0) continue;
-        const int in = first_tensor + 2 * read.tensor, out = in + 1, reader = 2 + groups_.of_task(id);
-        if (!read.on_host) cut.AddEdge(in, reader, MinCut::kInfinite);
-        if (tensor.producer >= 0 && !tensor.on_host)
-          cut.AddEdge(read.on_host ? 0 : reader, out, MinCut::kInfinite);
+        if (IsState(tensor)) continue;
+        if (!read.on_host) cut->AddEdge(CopyIn(read.tensor), reader, MinCut::kInfinite);
+        if (!IsOfHost(tensor))
+          cut->AddEdge(read.on_host ? 0 : reader, CopyOut(read.tensor), MinCut::kInfinite);
       }
     }
+  }
+
+  // `load`: what the cut puts on each of the four: work of host and GPUs, copies in and out.
+  double SolveCut(const std::vector<DeviceId>& gpus, const std::array<double, 4>& weight,
+                  std::array<double, 4>* load) const {
+    const int num_tensors = static_cast<int>(tasks_.tensors().size());
+    MinCut cut(CopyIn(num_tensors));
+    const std::vector<Both> work = CutGroups(gpus, weight, &cut), copies = CutTensors(gpus, weight, &cut);
+    CutReads(&cut);
     const double value = cut.Solve();
     for (int g = 0; g < groups_.count(); ++g) {
-      const bool on_host = cut.OnSourceSide(2 + g);
-      const double ns = on_host ? cost[At(g)].first : cost[At(g)].second;
+      const bool on_host = cut.OnSourceSide(GroupNode(g));
+      const double ns = on_host ? work[At(g)].first : work[At(g)].second;
       if (ns < MinCut::kInfinite) (*load)[on_host ? 0 : 1] += ns;
     }
-    for (size_t t = 0; t < tasks_.tensors().size(); ++t) {
-      const TaskTensor& tensor = tasks_.tensors()[t];
-      if (tensor.producer < 0 && tensor.group >= 0) continue;
-      const int in = first_tensor + 2 * static_cast<int>(t);
-      const bool from_host = tensor.producer < 0 || tensor.on_host;
-      const bool made_on_host = from_host || cut.OnSourceSide(2 + groups_.of_task(tensor.producer));
-      if (made_on_host && !cut.OnSourceSide(in)) (*load)[2] += in_ns[t];
-      if (!made_on_host && cut.OnSourceSide(in + 1)) (*load)[3] += out_ns[t];
+    for (int t = 0; t < num_tensors; ++t) {
+      const TaskTensor& tensor = tasks_.tensor(t);
+      if (IsState(tensor)) continue;
+      const bool made_on_host =
+          IsOfHost(tensor) || cut.OnSourceSide(GroupNode(groups_.of_task(tensor.producer)));
+      if (made_on_host && !cut.OnSourceSide(CopyIn(t))) (*load)[2] += copies[At(t)].first;
+      if (!made_on_host && cut.OnSourceSide(CopyOut(t))) (*load)[3] += copies[At(t)].second;
     }
     return value == MinCut::kInfinite ? 0 : value;
   }
