@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What traces hold.
+// The content of traces.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +12,7 @@
 #include "python/binding/interruption.h"
 #include "study/predict/calibration.h"
 #include "traces/export/timeline_svg.h"
+#include "traces/import/import.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/summary.h"
 #include "traces/store/query.h"
@@ -77,11 +78,23 @@ std::vector<std::string> TimelineSvgs(const std::string& path, const std::vector
   return pictures;
 }
 
+// Writes a trace of another tool's files, as `lanescope import` does. Gives the sentences that a reader
+// should know.
+std::vector<std::string> ImportTraces(const std::vector<std::string>& files, const std::string& out) {
+  traces::ImportCounts counts;
+  RunInterruptibly([&](study::Cancellation& cancellation) {
+    counts = traces::ImportTraces(files, out, &cancellation.flag());
+  });
+  return traces::ImportNotes(counts);
+}
+
 }  // namespace
 
 void AddTraces(nb::module_& module) {
   module.def("query", &Query, nb::arg("path"), nb::arg("sql"));
   module.def("runs", &Runs, nb::arg("path"));
+  module.def("files_to_import", &traces::FilesToImport, nb::arg("path"));
+  module.def("import_traces", &ImportTraces, nb::arg("files"), nb::arg("out"));
   module.def("timeline_svgs", &TimelineSvgs, nb::arg("path"), nb::arg("runs"), nb::arg("step"),
              nb::arg("width"), nb::call_guard<Unlocked>());
   module.def(

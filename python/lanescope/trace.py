@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import tempfile
 from typing import Any
 
 import numpy
@@ -34,17 +36,25 @@ def _array(values: list[Any]) -> numpy.ndarray:
 
 
 class Trace:
-    """A trace file: ours, or an export of Nsight Systems.
+    """A trace file: ours, an export of Nsight Systems, or what `lanescope import` takes, such as a profile of PyTorch.
 
         Trace("t.db").to_pandas("kernels")
         Trace("t.db").to_arrow("SELECT start, end, bytes FROM CUPTI_ACTIVITY_KIND_MEMCPY")
+        Trace("profile.json.gz").timeline_svg()
 
-    The tables are in docs/reference/schema.md. Reading takes no locks that a writer waits for.
+    The tables are in docs/reference/schema.md. Reading takes no locks that a writer waits for. A file of another profiler is
+    imported into a temporary file, which lives as long as the object; `notes` has what was left out or mended.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = os.fspath(path)
-        self._runs = _core.runs(self.path)
+        self.notes: list[str] = []
+        self._file = self.path
+        if files := _core.files_to_import(self.path):
+            self._folder = tempfile.TemporaryDirectory(prefix="lanescope-")
+            self._file = os.path.join(self._folder.name, "trace.sqlite")
+            self.notes = _core.import_traces(files, self._file)
+        self._runs = _core.runs(self._file)
 
     @property
     def runs(self) -> list[dict[str, Any]]:
@@ -53,7 +63,7 @@ class Trace:
 
     def query(self, sql: str) -> dict[str, numpy.ndarray]:
         """The answer to one SELECT, by column. "kernels" and "copies" are what ran, with its name."""
-        names, columns = _core.query(self.path, _ACTIVITIES.get(sql, sql))
+        names, columns = _core.query(self._file, _ACTIVITIES.get(sql, sql))
         return {name: _array(column) for name, column in zip(names, columns)}
 
     def to_pandas(self, sql: str = "kernels") -> Any:
@@ -66,21 +76,21 @@ class Trace:
         """The same as a pyarrow.Table."""
         import pyarrow
 
-        names, columns = _core.query(self.path, _ACTIVITIES.get(sql, sql))
+        names, columns = _core.query(self._file, _ACTIVITIES.get(sql, sql))
         return pyarrow.table(columns, names=names)
 
     def summary(self, run: int | None = None) -> dict[str, Any]:
         """What a run spent its time on, as `lanescope summary --json` prints it. None: the last."""
-        return json.loads(_core.summary(self.path, self._number(run)))
+        return json.loads(_core.summary(self._file, self._number(run)))
 
     def calibrate(self, run: int | None = None) -> dict[str, Any]:
         """A cost table of a measured run, which `simulate` and `search` take."""
         measured = [each["run"] for each in self._runs if not each["simulated"]]
-        return json.loads(_core.calibrate(self.path, self._number(run, measured)))
+        return json.loads(_core.calibrate(self._file, self._number(run, measured)))
 
     def timeline_svg(self, run: int | None = None, *, step: int = -1, width: int = 900) -> str:
         """A step of a run as an SVG document. -1: the step whose time is the median's."""
-        return _core.timeline_svgs(self.path, [self._number(run)], step, width)[0]
+        return _core.timeline_svgs(self._file, [self._number(run)], step, width)[0]
 
     def _number(self, run: int | None, among: list[int] | None = None) -> int:
         if run is not None:
@@ -89,7 +99,8 @@ class Trace:
         return numbers[-1] if numbers else 1  # the library says that there is none
 
     def _repr_html_(self) -> str:
-        return self.timeline_svg() if self._runs else f"<p>{self!r}</p>"
+        picture = self.timeline_svg() if self._runs else ""
+        return picture or f"<p>{html.escape(repr(self))}</p>"
 
     def __repr__(self) -> str:
         return f"<lanescope.Trace {os.path.basename(self.path)}: {len(self._runs)} runs>"

@@ -274,3 +274,15 @@ def test_traces_are_tables(tmp_path):
     for module, convert in (("pandas", trace.to_pandas), ("pyarrow", trace.to_arrow)):
         if pytest.importorskip(module):
             assert len(convert("kernels")) == len(kernels["start"])
+
+
+def test_a_profile_of_pytorch_is_a_trace(tmp_path):
+    path = os.path.join(SAMPLES, "traces", "mlp-h100-eager.json.gz")
+    trace = lanescope.Trace(path)
+    assert trace.path == path and len(trace.query("kernels")["start"]) == 72
+    assert trace.timeline_svg() == trace._repr_html_() and "<svg" in trace.timeline_svg()
+    assert trace.summary() == command("summary", path)
+    (tmp_path / "cut.json.gz").write_bytes(pathlib.Path(path).read_bytes()[:9000])
+    with pytest.raises(lanescope.Error) as refused:
+        lanescope.Trace(tmp_path / "cut.json.gz")
+    assert refused.value.code == "DataLoss"
