@@ -132,3 +132,11 @@ def test_a_training_step_fetches_its_loss_alone():
 
 def test_a_model_without_parameters_has_no_gradients():
     assert export(nn.Tanh(), torch.ones(2, 4), loss=lambda y: y.sum()).run["fetches"] == ["loss:0"]
+
+
+def test_the_largest_numbers_of_windows_keep_their_places(tmp_path):
+    """As PyTorch keeps them: of 4 images 3 x 8 x 8 in windows of 2 x 2, 192 numbers of 4 bytes and 192 places of 8."""
+    images, pool = on_meta(4, 3, 8, 8), Function(lambda x: functional.max_pool2d(x, 2))
+    kept = [node for node in nodes_of(export(pool, images, loss=lambda y: y.sum()), tmp_path) if "MaxPool" in node["op"]]
+    assert [(node["shapes"], node["dtypes"]) for node in kept if not node["op"].endswith("Backward")] == [
+        ([[4, 3, 4, 4], [4, 3, 4, 4]], ["float", "int64"])]

@@ -141,6 +141,16 @@ def test_checkpoints_compute_again_and_keep_less(reentrant, tmp_path):
     assert peaks[1] < peaks[0] - 4 * 512 * 1024 * 4
 
 
+def test_a_model_that_copied_itself_on_fake_tensors_exports():
+    """nn.TransformerEncoder copies its layer, and on fake tensors each copy has a mode of its own: 2 layers of 12 tensors."""
+    with torch._subclasses.FakeTensorMode():
+        layer = nn.TransformerEncoderLayer(16, 2, 32, dropout=0.0, batch_first=True)
+        model = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        x = torch.zeros(4, 8, 16)
+    exported = export(model, x, torch.optim.SGD(model.parameters(), 0.1), lambda y: y.sum())
+    assert len(exported.parameters) == 24
+
+
 def test_dropout_is_drawn_anew_and_said():
     model = layers(nn.Dropout(0.5))
     with pytest.warns(UserWarning, match="drawn at random"):

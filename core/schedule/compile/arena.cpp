@@ -9,8 +9,9 @@ namespace lanescope::compile {
 
 int Arena::Take(int64_t bytes, CommandId command) {
   LANESCOPE_CHECK(bytes > 0);
-  const int found =
+  int found =
       free_.FindBlock(bytes, kMaxTries, [&](const FreeRange& range) { return IsFree(range, command); });
+  if (found < 0) found = GrowLast(bytes, command);
   if (found < 0) return Append(bytes);
   MarkHeld(found);
   if (block(found).bytes > bytes) Split(found, bytes);
@@ -50,9 +51,30 @@ void Arena::Split(int number, int64_t bytes) {
   MarkFree(rest);
 }
 
-bool Arena::IsFreeAfter(int number, std::span<const Place> last_users) const {
-  if (number < 0 || !blocks_[static_cast<size_t>(number)].free) return false;
-  return std::ranges::equal(Users(number), last_users);
+// What is free at the end need only grow by what it lacks. -1: it cannot.
+int Arena::GrowLast(int64_t bytes, CommandId command) {
+  if (last_ < 0 || !block(last_).free || block(last_).bytes >= bytes) return -1;
+  const auto users = Users(last_);
+  if (!std::all_of(users.begin(), users.end(), [&](Place user) { return order_->Before(user, command); }))
+    return -1;
+  MarkHeld(last_);
+  end_ += bytes - block(last_).bytes;
+  block(last_).bytes = bytes;
+  MarkFree(last_);
+  return last_;
+}
+
+// Whether whoever starts after all of `later` starts after all of `earlier`: as their chains say alone.
+bool Arena::Covers(std::span<const Place> later, std::span<const Place> earlier) {
+  return std::all_of(earlier.begin(), earlier.end(), [&](Place first) {
+    return std::any_of(later.begin(), later.end(), [&](Place second) {
+      return first.chain == second.chain && first.position <= second.position;
+    });
+  });
+}
+
+bool Arena::IsFreeBy(int number, std::span<const Place> last_users) const {
+  return number >= 0 && blocks_[static_cast<size_t>(number)].free && Covers(last_users, Users(number));
 }
 
 void Arena::AbsorbNext(int number) {
@@ -76,15 +98,14 @@ void Arena::MarkHeld(int number) {
 
 void Arena::Give(int number, std::span<const Place> last_users) {
   const int next = block(number).next, previous = block(number).previous;
-  if (IsFreeAfter(next, last_users)) {
+  if (IsFreeBy(next, last_users)) {
     MarkHeld(next);
     AbsorbNext(number);
   }
-  if (IsFreeAfter(previous, last_users)) {
+  if (IsFreeBy(previous, last_users)) {
     MarkHeld(previous);
     AbsorbNext(previous);
-    MarkFree(previous);
-    return;
+    number = previous;
   }
   block(number).first_user = static_cast<int>(users_.size());
   block(number).num_users = static_cast<int>(last_users.size());

@@ -21,8 +21,8 @@ class Arena {
   // Holds the smallest free block that fits and is surely free when `command` starts, or new memory at the
   // end. Returns its number. `bytes` is more than 0: blocks are told apart by where they lie.
   int Take(int64_t bytes, CommandId command);
-  // Frees a held block after `last_users`, one at least. Neighbours that are free after the same commands
-  // become one.
+  // Frees a held block after `last_users`, one at least. Neighbours that are free by then join it: they are
+  // free no sooner afterwards, which nobody notices where commands run in order.
   void Give(int block, std::span<const HappensBefore::Place> last_users);
 
   int64_t offset(int block) const { return blocks_[static_cast<size_t>(block)].offset; }
@@ -48,7 +48,9 @@ class Arena {
   bool IsFree(const FreeRange& range, CommandId command) const;
   int Append(int64_t bytes);
   void Split(int number, int64_t bytes);
-  bool IsFreeAfter(int number, std::span<const Place> last_users) const;
+  int GrowLast(int64_t bytes, CommandId command);
+  static bool Covers(std::span<const Place> later, std::span<const Place> earlier);
+  bool IsFreeBy(int number, std::span<const Place> last_users) const;
   void AbsorbNext(int number);
   void MarkFree(int number);
   void MarkHeld(int number);

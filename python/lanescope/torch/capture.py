@@ -27,6 +27,7 @@ from lanescope.torch.costs import cost_of
 from lanescope.torch.decompositions import table
 from lanescope.torch.eager import plain_name
 from lanescope.torch.fused import fused_attention, on_host
+from lanescope.torch.inputs import fake_of
 
 _LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
 _MODULE = "nn_module_stack"  # a field of nodes that every tracer of PyTorch copies
@@ -255,7 +256,7 @@ def capture(model, state, inputs, batch, loss, trains, before_update=None, fused
     wanted = [parameters[name].requires_grad if name in parameters else None for name in state]
     mode = next((each.fake_mode for each in [*state.values(), *inputs.tensors] if hasattr(each, "fake_mode")), None)
     mode = mode or FakeTensorMode(allow_non_fake_inputs=True)
-    fakes = [each if hasattr(each, "fake_mode") else mode.from_tensor(each) for each in state.values()]
+    fakes = [fake_of(mode, each) for each in state.values()]
     fakes += inputs.fakes(mode, batch)
     if fused:
         fakes = [on_host(mode, each) for each in fakes]

@@ -5,6 +5,18 @@ import torch
 from torch.utils import _pytree as pytree
 
 
+def fake_of(mode, tensor):
+    """The tensor without content, of this mode: a module that was copied (copy.deepcopy, as nn.TransformerEncoder does)
+    under a FakeTensorMode has tensors of a mode of its own, and PyTorch mixes none (seen in 2.15)."""
+    theirs = getattr(tensor, "fake_mode", None)
+    if theirs is None:
+        return mode.from_tensor(tensor)
+    if theirs is mode:
+        return tensor
+    with mode:
+        return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
+
+
 class Inputs:
     """`tensors`: each once, in order; `axes`: by tensor its axis of the batch, or None; `batch`: its size, or None
     where the graph is of this size alone."""
@@ -44,7 +56,7 @@ class Inputs:
         """The tensors without content, with a batch of this size; None: with their own."""
         made = []
         for tensor, shape in zip(self.tensors, self.shapes(batch)):
-            fake = tensor if hasattr(tensor, "fake_mode") else mode.from_tensor(tensor)
+            fake = fake_of(mode, tensor)
             if fake.shape != shape:
                 with mode:
                     fake = torch.empty(shape, dtype=fake.dtype, device=fake.device)

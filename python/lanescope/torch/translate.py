@@ -30,6 +30,13 @@ def _op_name(target):
     return "".join(word.capitalize() for word in re.split(r"[^A-Za-z0-9]+", f"{namespace}_{name}") if word)
 
 
+def _lacks_results(node, made):
+    """Whether PyTorch's op makes more, and keeps it: as the places of the largest numbers of windows."""
+    theirs = node.meta.get("val")
+    return isinstance(made, tuple) and any(mine is None and isinstance(other, torch.Tensor)
+                                           for mine, other in zip(made, theirs))
+
+
 class Translator:
     """Walks a captured graph. `fused`: an op that takes several nodes here becomes one that is known by its cost. `unknown`
     counts the ops that cost, but do not run."""
@@ -73,7 +80,7 @@ class Translator:
         emit = RULES.get(str(node.target))
         before = len(self._e.nodes)
         made = emit(self._e, node, *args, **kwargs) if emit is not None else None
-        if made is None or (self._fused and self._is_compound(before)):
+        if made is None or (self._fused and (self._is_compound(before) or _lacks_results(node, made))):
             made = self._cost_only(node, args, kwargs)
         for value in made if isinstance(made, tuple) else (made,):
             if value is not None:

@@ -120,6 +120,33 @@ TEST(HappensBefore, IsTheClosureForCommandsInChains) {
   }
 }
 
+// Law: where commands run in order, what was freed after different ones is free as a whole, and the free end
+// of the memory only grows by what it lacks. Blocks of 100, 200 and 300 bytes: 600 fit where they were, and
+// 700 take 100 more.
+TEST(Arena, WhatIsFreedByTurnsIsOneRange) {
+  HappensBefore order(1, 8);
+  Arena arena(&order);
+  auto add = [&, count = 0]() mutable {
+    order.Add(std::span<const CommandId>(), 0);
+    return CommandId(count++);
+  };
+  std::vector<int> blocks;
+  for (const int64_t bytes : {100, 200, 300}) blocks.push_back(arena.Take(bytes, add()));
+  EXPECT_EQ(arena.end(), 600);
+  for (const int number : {1, 0, 2}) {
+    const HappensBefore::Place user = order.PlaceOf(add());
+    arena.Give(blocks[static_cast<size_t>(number)], {&user, 1});
+  }
+  const CommandId last = add();
+  const int all = arena.Take(600, last);
+  EXPECT_EQ(arena.offset(all), 0);
+  EXPECT_EQ(arena.end(), 600);
+  const HappensBefore::Place user = order.PlaceOf(last);
+  arena.Give(all, {&user, 1});
+  EXPECT_EQ(arena.offset(arena.Take(700, add())), 0);
+  EXPECT_EQ(arena.end(), 700);
+}
+
 // Law: held blocks do not overlap, and memory is taken again only by a command that comes after the one that
 // used it last.
 TEST(Arena, MemoryIsReusedOnlyAfterItsLastUser) {

@@ -61,8 +61,10 @@ def max_pool(e, node, x, kernel, stride=(), padding=0, dilation=1, ceil_mode=Fal
 
 @rule("max_pool2d_with_indices_backward.default", "max_pool3d_with_indices_backward.default")
 def max_pool_backward(e, node, gradient, x, kernel, stride, padding, dilation, ceil_mode, indices):
-    windows = _Windows(x, node.args[0].meta["val"], kernel, stride, padding, ceil_mode) if _batched(x) else None
-    forward = e.notes.get(("max_pool", *windows.key)) if windows is not None else None
+    if indices is not None or not _batched(x):
+        return None  # the op that made them is known by its cost
+    windows = _Windows(x, node.args[0].meta["val"], kernel, stride, padding, ceil_mode)
+    forward = e.notes.get(("max_pool", *windows.key))
     if forward is None:
         return None
     padded, out = forward
