@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints, as a regular expression for ctest, the tests that the change at hand most likely breaks.
+"""Prints, as a regular expression for ctest, the tests that the change at hand most likely breaks; with --files its files.
 
 The change is what differs from the last commit; where nothing does, the last commit. Of a file of tests its own tests count.
 Of any other file those count that lie in the folder of tests that mirrors its own and include its header or bear its name;
@@ -60,4 +60,7 @@ def tests_regex(root, paths):
 
 
 if __name__ == "__main__":
-    print(tests_regex(ROOT, sys.argv[1:] or changed_files(ROOT)))
+    if sys.argv[1:] == ["--files"]:
+        print("\n".join(changed_files(ROOT)))
+    else:
+        print(tests_regex(ROOT, sys.argv[1:] or changed_files(ROOT)))

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Checks that all tracked sources name their license, and the format of those in C++ and CUDA. Only clang-format 14 decides:
 # other versions format differently.
+#   scripts/check_format.sh              all
+#   scripts/check_format.sh --changed    of the format that of the change at hand alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -30,7 +32,15 @@ if [[ -z $formatter ]]; then
   exit 0
 fi
 
-mapfile -d '' files < <(git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh')
+if [[ ${1:-} == --changed ]]; then
+  mapfile -t files < <(python3 scripts/changed_tests.py --files | grep -E '\.(h|cpp|cu|cuh)$')
+  if ((${#files[@]} == 0)); then
+    echo "format check: 0 files"
+    exit 0
+  fi
+else
+  mapfile -d '' files < <(git ls-files -z -- '*.h' '*.cpp' '*.cu' '*.cuh')
+fi
 if ((${#files[@]} == 0)); then
   echo "format check failed: git lists no files here" >&2
   exit 1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy 14, as .clang-tidy says, over C++ sources that the release build has.
 
-Usage: check_tidy.py --changed   those of the change at hand, as many as half a minute allows
+Usage: check_tidy.py --changed   those of the change at hand, as many as some seconds allow
        check_tidy.py PATH...     these files, by their paths from the root
 
 A file takes about five seconds, so the whole tree is left to scripts/check_functions.py. Sources are compiled in batches,
@@ -24,7 +24,7 @@ from changed_tests import changed_files
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COMMANDS = pathlib.Path("build") / "release" / "compile_commands.json"
-MOST_SECONDS = 30
+MOST_SECONDS = 20
 INCLUDED = re.compile(r'^#include "([^"]+\.cpp)"$', re.MULTILINE)
 DIAGNOSTIC = re.compile(r"^\S+:\d+:\d+: (?:warning|error): .*\[(\S+)\]$")
 # What clang warns of beside the checks, and names of GCC's warnings.

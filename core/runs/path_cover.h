@@ -12,7 +12,7 @@
 
 namespace lanescope {
 
-// Those of `Work` (start_ns, end_ns and more) that have begun and perhaps ended, the one of the least `Key`
+// Items of `Work` (start_ns, end_ns and more) that have begun and perhaps ended, the one of the least `Key`
 // on top. What ended below the top is dropped once it is most of them, so that one that lasts long costs no
 // more memory than what runs beside it.
 template <typename Work, auto Key>

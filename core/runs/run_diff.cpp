@@ -47,7 +47,7 @@ bool SameWork(const RunProfile& a, const OpInstance& x, const RunProfile& b, con
          KindOfDevice(a, x.device) == KindOfDevice(b, y.device);
 }
 
-// What of an instance's time on the path is contention (ns, per step in which it ran).
+// The part of an instance's time on the path that is contention (ns, per step in which it ran).
 double ContentionOf(const OpInstance& instance, const OpInstance& other) {
   if (instance.ns <= 0) return 0;
   const double excess = std::max(0.0, instance.ns - other.ns);
@@ -120,7 +120,7 @@ std::string_view BriefName(std::string_view name) {
   return brief.empty() ? name : brief;
 }
 
-// Of the kernels of both runs those that took the most time, one launch beside one launch.
+// The kernels of both runs that took the most time, one launch beside one launch.
 std::string PerLaunchText(const RunDiff& diff) {
   constexpr size_t kShown = 3;
   constexpr double kAsLong = 0.005;
@@ -203,8 +203,8 @@ class DiffRows {
   }
 
  private:
-  // What tells devices apart: of graphs their numbers; of ranks of a job, which see other devices, their
-  // place among those that work.
+  // The keys that tell devices apart: of graphs their numbers; of ranks of a job, which see other devices,
+  // their place among those that work.
   static std::map<int, int> PlacesOf(const RunProfile& profile) {
     std::set<int> ids;
     std::map<int, int> places;

@@ -36,7 +36,7 @@ struct OpDiff {
   WorkKind kind = WorkKind::kLaunch;
   Change change = Change::kSame;
   Side a, b;
-  // What it adds to the difference of the step times: time on the path and waiting before it.
+  // The share in the difference of the step times: time on the path and waiting before it.
   double PathChange() const { return b.path_ns + b.wait_ns - a.path_ns - a.wait_ns; }
   // (b - a) / a of the times in a mean step, and of one launch; empty where one run lacks the op.
   std::optional<double> LengthChange() const;

@@ -80,7 +80,7 @@ class Profiler {
     return view_.lanes[static_cast<size_t>(item.lane)];
   }
 
-  // What an item competes for: a device, or (-1) all copies, or everything.
+  // The resource that an item competes for: a device, or (-1) all copies, or everything.
   int ResourceOf(const WorkItem& item) const {
     if (view_.emulated) return 0;
     const RunView::Lane& lane = LaneOf(item);
@@ -126,7 +126,7 @@ class Profiler {
         view_.by_node ? op.name : fmt::format("{} {} -> {}", op.op, PlaceOf(key.src), PlaceOf(key.dst));
     return op;
   }
-  // Of a device among those that did something, by number.
+  // The place of a device among those that did something, by number.
   std::string PlaceOf(int device) const {
     const int id = view_.devices[static_cast<size_t>(device)].id;
     if (id < 0) return "host";
@@ -222,7 +222,7 @@ class Profiler {
     }
   }
 
-  // Of a run of which only times are known: as large as it may be, no more of it is held than what runs.
+  // The path of a run of which only times are known: however large, no more of it is held than what runs.
   void AddWholeRun(const RunView::Step& step) {
     constexpr size_t kItemsPerLook = 1 << 16;
     profile_.step_ns += static_cast<double>(step.end_ns - step.start_ns);
@@ -309,7 +309,7 @@ PathSums PathSumsOf(const RunProfile& profile) {
       (op.kind == WorkKind::kLaunch ? sums.launch_ns : sums.transfer_ns) += instance.path_ns * per_step;
     }
   }
-  // What no op explains, so that the three add up exactly.
+  // The rest that no op explains, so that the three add up exactly.
   sums.waiting_ns = profile.step_ns - sums.launch_ns - sums.transfer_ns;
   return sums;
 }

@@ -19,7 +19,7 @@ struct OpProfile {
   WorkKind kind = WorkKind::kLaunch;
   std::string name;  // node or kernel; of a copy "NODE GPU:0 -> GPU:1" or "[CUDA memcpy HtoD] host -> GPU:0"
   std::string op;    // the same without the ends of a copy
-  // What it is called in every run of the same work. Ranks of a job see other devices: the ends of their
+  // The name in every run of the same work. Ranks of a job see other devices: the ends of their
   // copies count by their place among the run's devices.
   std::string match;
   OpInstances instances;
@@ -48,7 +48,7 @@ struct PathSums {
 };
 PathSums PathSumsOf(const RunProfile& profile);
 
-// Of the lengths of the steps that count; unknown for none. Steps of a graph repeat, and their median tells
+// The usual length of the steps that count; unknown for none. Steps of a graph repeat, and their median tells
 // how long one takes. Where no graph is known (`repeat` false), as in other tools' traces, steps are as
 // different as they like and follow each other without gaps: there it is the mean of their middle half, which
 // is also what ProfileRun says.

@@ -37,7 +37,7 @@ struct SliceColumns {
   int32_t RouteOf(size_t slice) const { return Cell(route, slice); }
   int32_t RangeOf(size_t slice) const { return Cell(range, slice); }
 
-  // Of the slice that was added last, whose op is there. The column stays empty while nobody says anything.
+  // Sets a fact of the slice that was added last, whose op is there. Without any the column stays empty.
   void Say(std::vector<int32_t> SliceColumns::*column, int32_t value) {
     std::vector<int32_t>& cells = this->*column;
     if (value < 0 && cells.empty()) return;

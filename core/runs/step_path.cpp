@@ -32,7 +32,7 @@ Segments Cover(const RunView::Step& step, const Items& items) {
   return segments;
 }
 
-// What the items of one step waited for.
+// The waits of one step's items.
 class Holders {
  public:
   Holders(const RunView& view, const Items& items)
@@ -50,7 +50,7 @@ class Holders {
     FindBefore();
   }
 
-  // What held the item up; -1: the beginning of the step. `candidates`: everything that could have.
+  // The item that held this one up; -1: the beginning of the step. `candidates`: everything that could have.
   int Of(int item, std::vector<int>* candidates) {
     FindDependencies(item, candidates);
     int holder = -1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What held a step up at each of its moments: the chain of launches and copies that made it as long as it is,
+// The critical path of a step: the chain of launches and copies that made it as long as it is,
 // and how much room everything beside it had. The one answer for all runs, measured and simulated.
 #pragma once
 
@@ -60,7 +60,7 @@ struct StepPath {
 //   waiting.
 class StepPathFinder {
  public:
-  // Of all steps of the view, or of those at the indexes `chosen` alone.
+  // Finds the paths of all steps of the view, or of those at the indexes `chosen` alone.
   explicit StepPathFinder(const RunView& view);
   StepPathFinder(const RunView& view, std::span<const size_t> chosen);
   // `step`: index into the view's steps, one of those chosen.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of the time of a step, and when two of them cannot be told apart: the one rule of every
+// The known range of a step's time, and when two of them cannot be told apart: the one rule of every
 // verdict.
 #pragma once
 

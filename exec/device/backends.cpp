@@ -21,7 +21,7 @@ Registry& TheRegistry() {
   return *registry;
 }
 
-// Of all GPUs of the machine that run something.
+// The backend of all GPUs of the machine that run something.
 Backend* OneBackend(const Machine& machine) {
   const DeviceSpec* first = nullptr;
   Backend* backend = nullptr;

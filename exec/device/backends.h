@@ -26,8 +26,8 @@ class Backend {
   virtual IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
                                                                   const DeviceOptions& options) = 0;
 
-  // What of this computer the backend could use. How many GPUs, without loading anything large; 0 with the
-  // reason in one line.
+  // The GPUs of this computer that the backend could use. How many, without loading anything large; 0 with
+  // the reason in one line.
   virtual int CountGpus(std::string* reason) = 0;
   // Loads what using them takes. False with the reason in one line.
   virtual bool Load(std::string* reason) = 0;
@@ -43,7 +43,7 @@ class Backend {
   virtual std::string IdOf(int ordinal) = 0;
   virtual Machine Describe(const std::vector<int>& ordinals, const GpuMemoryOptions& options) = 0;
   virtual void Complete(Machine*) {}
-  // What its GPUs send to those of other processes with (exec/device/peer_channel.h), where these say the
+  // The library by which its GPUs send to other processes' (exec/device/peer_channel.h), where these say the
   // same: "NCCL 2.28.9". Empty with the reason in one line.
   virtual std::string PeerLibrary(std::string* reason) {
     *reason = "its devices do not send to those of other processes";
@@ -51,9 +51,9 @@ class Backend {
   }
 };
 
-// Those that the build has found (exec/CMakeLists.txt).
+// The backends that the build has found (exec/CMakeLists.txt).
 std::vector<Backend*> BuiltInBackends();
-// Those of this program, the one registered last first.
+// The backends of this program, the one registered last first.
 std::vector<Backend*> Backends();
 
 // A backend beside the built-in ones, asked before them, while this lives; no device of it may live longer.
@@ -70,7 +70,7 @@ class BackendRegistration {
 
 // Whether collectives of the machine's GPUs can be joint launches here: those of hardware have what it takes.
 bool HasJointLaunches(const Machine& machine);
-// What serves the device; null: it is made of host memory, or of nothing.
+// The backend that serves the device; null: it is made of host memory, or of nothing.
 Backend* BackendOf(const DeviceSpec& spec);
 // Every device of the machine; null for modelled ones, which may stand there unused. Throws
 // InvalidArgument when GPUs of several sorts are among them, and what the backend throws.

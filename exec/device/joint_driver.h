@@ -45,9 +45,9 @@ class JointGroup {
   // fails, and once the group was given up.
   virtual void AllReduce(Reduction reduction, DataType dtype, int64_t elements,
                          std::span<const JointPart> parts) = 0;
-  // What has gone wrong with launches since they were issued.
+  // The error of launches since they were issued.
   virtual std::optional<Error> Problem() = 0;
-  // What is under way ends, with whatever result. The group is of no more use.
+  // Launches that are under way end, with whatever result. The group is of no more use.
   virtual void Abort() noexcept = 0;
 };
 
@@ -68,7 +68,7 @@ class JointDriver {
   // Issues all parts. Throws when one could not be issued; what was is then aborted.
   virtual void AllReduce(Reduction reduction, DataType dtype, int64_t elements,
                          std::span<const JointPart> parts) = 0;
-  // What has gone wrong with launches on these devices since they were issued.
+  // The error of launches on these devices since they were issued.
   virtual std::optional<Error> Problem(std::span<StreamDevice* const> devices) = 0;
   // Launches on these devices that are under way end, with whatever result.
   virtual void Abort(std::span<StreamDevice* const> devices) noexcept = 0;

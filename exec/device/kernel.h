@@ -94,7 +94,7 @@ class WorkerTeam {
   static inline thread_local const std::atomic<bool>* stopped_ = nullptr;
 };
 
-// What a kernel sees of an asynchronous stream of commands; each backend derives its own
+// A kernel's view of an asynchronous stream of commands; each backend derives its own
 // (exec/cuda/launch.cuh).
 class StreamContext {
  public:
@@ -125,10 +125,10 @@ class KernelContext {
                                          const std::function<std::unique_ptr<Resource>()>& create) = 0;
   // The node whose handle or reference this input is, if it is one of a resource.
   virtual const Node& handle_node(int input) const;
-  // What the session's steps share by name.
+  // The resources that the session's steps share by name.
   ResourceManager& resources() const { return *resources_; }
   WorkerTeam& team() const { return *team_; }
-  // Of a device that runs commands asynchronously; kernels for host memory have none.
+  // The stream of a device that runs commands asynchronously; kernels for host memory have none.
   StreamContext& stream_context() const { return *stream_context_; }
   // Graph-level state of random ops: a counter per node that survives from step to step, reset with the
   // session.

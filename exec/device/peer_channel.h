@@ -28,7 +28,7 @@ class PeerChannel {
   virtual void Abort() noexcept = 0;
 };
 
-// Of one device. Thread-safe.
+// The channel of one device. Thread-safe.
 class PeerDriver {
  public:
   virtual ~PeerDriver() = default;

@@ -38,7 +38,7 @@ using GraphNode = const void*;         // one piece of work of a recorded graph
 // Stands for host memory where the ordinal of a physical device is asked for.
 inline constexpr int kHostMemory = -1;
 
-// What a backend may offer beside: work that is issued once and then launched as a whole. What is issued to
+// Graphs, which a backend may offer: work that is issued once and launched as a whole. Work that is issued to
 // the stream of a capture, and to streams that join it by events, is recorded instead of run; that concerns
 // the calling thread alone.
 class GraphCapture {
@@ -50,13 +50,13 @@ class GraphCapture {
   virtual GraphHandle EndCapture(StreamHandle stream) = 0;
   // Ends a capture that went wrong.
   virtual void AbandonCapture(StreamHandle stream) noexcept = 0;
-  // Of a stream that is being captured: `event` is recorded at every launch of the graph.
+  // In a stream that is being captured `event` is recorded at every launch of the graph.
   virtual void RecordInGraph(EventHandle event, StreamHandle stream) = 0;
   virtual void LaunchGraph(GraphHandle graph, StreamHandle stream) = 0;
   virtual void DestroyGraph(GraphHandle graph) noexcept = 0;
 };
 
-// What a backend does with streams. One for all of its devices; outlives them. Calls throw Error with what
+// A backend's functions for streams. One for all of its devices; outlives them. Calls throw Error with what
 // went wrong, those that give something back never throw. Thread-safe: one stream may be used from several
 // threads.
 class StreamDriver {
@@ -78,16 +78,16 @@ class StreamDriver {
   // Whether it has, without waiting for it. Throws the same.
   virtual bool IsEmpty(StreamHandle stream) = 0;
 
-  // Of the current device. `timed`: notes when it is reached.
+  // An event of the current device. `timed`: notes when it is reached.
   virtual EventHandle CreateEvent(bool timed) = 0;
   virtual void DestroyEvent(EventHandle event) noexcept = 0;
   virtual void Record(EventHandle event, StreamHandle stream) = 0;
-  // What is issued to the stream from now on runs after what the event was last recorded behind.
+  // Work that is issued to the stream from now on runs after the work behind which the event was recorded.
   virtual void Wait(StreamHandle stream, EventHandle event) = 0;
   virtual void SynchronizeEvent(EventHandle event) = 0;
   // Whether what it was last recorded behind has run, without waiting for it. Throws what that failed with.
   virtual bool IsReached(EventHandle event) = 0;
-  // Of two timed events of one device that have been reached.
+  // The time between two timed events of one device that have been reached.
   virtual int64_t ElapsedNs(EventHandle start, EventHandle end) = 0;
 
   // Between memories of physical devices, by ordinal, and the host (kHostMemory).
@@ -118,13 +118,13 @@ class StreamDevice : public Device {
   virtual StreamHandle stream(QueueKind kind) const = 0;
   // For kernels on the compute stream.
   virtual StreamContext* launch() = 0;
-  // What launches on several of the backend's devices at once; null: nothing does.
+  // The driver of launches on several of the backend's devices at once; null: there is none.
   virtual JointDriver* joint() { return nullptr; }
-  // What sends to GPUs of other processes; null: nothing does.
+  // The channels to GPUs of other processes; null: there are none.
   virtual PeerDriver* peers() { return nullptr; }
   // Work of class kCompute or kMemory, for a stream of this device.
   virtual std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) = 0;
-  // What to try when work fails after it was issued, for the end of the message; may be empty.
+  // Advice for work that fails after it was issued, for the end of the message; may be empty.
   virtual std::string advice() const { return ""; }
 };
 

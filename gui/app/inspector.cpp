@@ -92,10 +92,9 @@ void DrawPrediction(const Ui& ui, const WhatIfView& what_if) {
   DimText(ui.theme, text);
   if (!what_if.note.empty()) {
     DimText(ui.theme, Shorten(what_if.note, ImGui::GetContentRegionAvail().x));
-    Tooltip(
-        what_if.note +
-        ". Interference, fetches and hand-offs take microbenchmarks: `lanescope calibrate` and `compare` run "
-        "them, so their predictions may differ.");
+    Tooltip(what_if.note +
+            ". Interference, cache transfers and hand-offs take microbenchmarks: `lanescope calibrate` and "
+            "`compare` run them, so their predictions may differ.");
   }
 }
 

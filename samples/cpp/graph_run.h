@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the samples share: a graph that was written here, placed as its device fields say and run on virtual
-// GPUs.
+// The common part of the samples: a graph that was written here, placed as its device fields say and run on
+// virtual GPUs.
 #pragma once
 
 #include <recorded_runs.h>
@@ -47,7 +47,7 @@ class GraphRun {
     return values;
   }
 
-  // What the last step copied from GPU to GPU.
+  // The bytes that the last step copied from GPU to GPU.
   struct Copies {
     int count = 0;
     int64_t bytes = 0;

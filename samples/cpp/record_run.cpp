@@ -45,13 +45,13 @@ void Record(const std::string& trace) {
       study::Place(workload, "alternating", predictor.machine(), predictor.costs());
   traces::TraceWriter writer(trace);
 
-  // What it would take. The machine says nothing of its rates, so the figure comes with a caveat.
+  // The predicted step. The machine says nothing of its rates, so the figure comes with a caveat.
   const lanescope::Schedule schedule = study::CompileStep(placed, predictor.machine());
   const lanescope::sims::Prediction prediction = predictor.Predict(workload, schedule);
   if (!prediction.caveat.empty()) std::printf("caveat: %s\n", prediction.caveat.c_str());
   study::RecordPrediction(&writer, placed, schedule, predictor, prediction, {.steps = kSteps});
 
-  // What it takes.
+  // The measured steps.
   study::RecordedRun run(placed, predictor.machine(), &writer, {});
   run.RunToEnd(/*warmup_steps=*/2, kSteps);
   std::printf("recorded as run %d of %s\n", run.run_id(), trace.c_str());

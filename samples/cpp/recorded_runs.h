@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sample has run, for other programs to run it, too: with LANESCOPE_RECORD_RUNS=FOLDER in the
+// Records of a sample's runs, for other programs to run them, too: with LANESCOPE_RECORD_RUNS=FOLDER in the
 // environment every GraphRun writes PROGRAM_NUMBER.pbtxt, its graph, and PROGRAM_NUMBER.runs.json, the first
 // runs of it: what was fed and fetched (as .npy files, or strings), and the targets.
 // samples/export/replay_runs.py runs them in TensorFlow.
@@ -52,7 +52,7 @@ class RunRecorder {
     return "\"" + name + "\": \"" + file.substr(file.rfind('/') + 1) + "\"";
   }
 
-  // Those of the samples are plain words.
+  // Names of the samples are plain words.
   static std::string Strings(const lanescope::Tensor& tensor) {
     std::string shape, words;
     for (const lanescope::Dim dim : tensor.shape().dims()) shape += Comma(shape) + std::to_string(dim);

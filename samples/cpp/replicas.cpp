@@ -22,7 +22,7 @@ using namespace lanescope::graphs;
 
 std::string NameOf(const Scope& s, Endpoint node) { return s.graph().node(node.node).name; }
 
-// What a worker's graph has in any case.
+// The part that a worker's graph has in any case.
 struct Model {
   Model(Scope* scope, int64_t elements, int servers)
       : device(scope->Device(ReplicaDevices({.ps_tasks = servers}))),

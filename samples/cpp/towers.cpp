@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same product on two GPUs, added up on the CPU.
+// One product on each of two GPUs, added up on the CPU.
 #include <graph_run.h>
 
 #include "graphs/ops.h"

@@ -22,7 +22,7 @@ void WriteCoreWait(const EffectSet& effects, CostFileWriter* file) {
 
 }  // namespace
 
-constinit const EffectKind CoreWait::kKind = {.name = "core wait",
+constinit const EffectKind CoreWait::kKind = {.name = "run-queue delay",
                                               .of = "host threads",
                                               .about = "a woken driver waits for a core",
                                               .source = "the system's time slice",

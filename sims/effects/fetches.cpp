@@ -6,12 +6,16 @@
 namespace lanescope::sims {
 namespace {
 
+constexpr const char* kCacheTransfers = "cache_transfers";
+constexpr const char* kNameBefore = "fetches";  // read for one version more
+
 void ReadFetches(CostFileReader* file, EffectSet* effects) {
-  if (!file->file().Has("fetches")) return;
-  const nlohmann::json& list = ListOf(&file->file(), "fetches");
+  const char* const key = file->file().Has(kCacheTransfers) ? kCacheTransfers : kNameBefore;
+  if (!file->file().Has(key)) return;
+  const nlohmann::json& list = ListOf(&file->file(), key);
   std::vector<FetchCurve::Point> points;
   for (size_t i = 0; i < list.size(); ++i) {
-    JsonObject object(list[i], fmt::format("fetches[{}]", i));
+    JsonObject object(list[i], fmt::format("{}[{}]", key, i));
     FetchCurve::Point point;
     point.bytes = object.Integer("bytes", points.empty() ? 1 : points.back().bytes + 1, INT64_MAX);
     point.ns = Nanoseconds(&object, "ns");
@@ -27,14 +31,14 @@ void WriteFetches(const EffectSet& effects, CostFileWriter* file) {
   const Fetches* const fetches = effects.Find<Fetches>();
   if (fetches == nullptr) return;
   for (const FetchCurve::Point& point : fetches->curve.points())
-    file->file()["fetches"].push_back({{"bytes", point.bytes}, {"ns", point.ns}});
+    file->file()[kCacheTransfers].push_back({{"bytes", point.bytes}, {"ns", point.ns}});
 }
 
 }  // namespace
 
-constinit const EffectKind Fetches::kKind = {.name = "fetches",
+constinit const EffectKind Fetches::kKind = {.name = "cache transfers",
                                              .of = "host threads",
-                                             .about = "what another core wrote is fetched from there",
+                                             .about = "bytes that another core wrote come from its cache",
                                              .source = "two threads that hand bytes over, measured",
                                              .in_durations = true,
                                              .read = ReadFetches,

@@ -25,7 +25,7 @@ void WriteMessengers(const EffectSet& effects, CostFileWriter* file) {
 }  // namespace
 
 constinit const EffectKind Messengers::kKind = {
-    .name = "messengers",
+    .name = "progress threads",
     .of = "host threads",
     .about = "a task's messages keep the thread busy that moves them",
     .source = "chains of messages between the tasks",

@@ -28,13 +28,13 @@ struct EffectConstants {
       "wake-up", "awake_handoffs", "hand-offs", 2,
       "measured: 89% of 88000 hand-offs took less than so many times their mean (docs/results/accuracy.md)"};
   Constant endless_slice_ns{
-      "core wait", "endless_slice_ns", "ns", 1'000'000'000,
+      "run-queue delay", "endless_slice_ns", "ns", 1'000'000'000,
       "Linux: a time slice lasts 100 ms at most (kernel/sched/syscalls.c); SCHED_FIFO has none that ends"};
   Constant piece_elements{"cores", "piece_elements", "elements", kPieceElements,
                           "the kernels: they hand out so many at once"};
   Constant piece_flops{"cores", "piece_flops", "operations", kPieceFlops,
                        "the kernels: they hand out so many at once"};
-  Constant kept_part{"fetches", "kept_part", "1", 2,
+  Constant kept_part{"cache transfers", "kept_part", "1", 2,
                      "measured: 16 of 18 launches that read a copy kept more of their time than one part of "
                      "so many (docs/results/accuracy.md)"};
   Constant flops_per_byte{"shared GPU", "flops_per_byte", "operations a byte", 4,

@@ -47,7 +47,7 @@ TEST(Compare, AblationHasEveryEffect) {
       {"compare", Sample("polynomial") + ":single,alternating", "--no-run", "--ablate", "--json"});
   for (const json& row : result["rows"]) {
     const json& without = row["predicted"]["without"];
-    for (const char* effect : {"step", "hand-off", "fetches", "issue", "link sharing"})
+    for (const char* effect : {"step", "hand-off", "cache transfers", "issue", "link sharing"})
       EXPECT_TRUE(without[effect].is_number_integer()) << effect;
     EXPECT_EQ(without["issue"], row["predicted"]["step_ns"]["value"]);
     EXPECT_TRUE(row["extrapolated_share"].is_number());

@@ -17,9 +17,10 @@ class Tree:
         self._directory = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self._directory.name) / "outer" / "lanescope"
         (self.root / "scripts").mkdir(parents=True)
-        shutil.copy(ROOT / "scripts" / "check_format.sh", self.root / "scripts")
+        for name in ("check_format.sh", "changed_tests.py"):
+            shutil.copy(ROOT / "scripts" / name, self.root / "scripts")
         shutil.copy(ROOT / ".clang-format", self.root)
-        (self.root / "bad.cpp").write_text("int   main( ){return 0 ;}\n")
+        (self.root / "bad.cpp").write_text("// SPDX-License-Identifier: Apache-2.0\nint   main( ){return 0 ;}\n")
 
     def __enter__(self):
         return self
@@ -29,10 +30,15 @@ class Tree:
 
     def git_init(self, folder):
         for command in (["init", "--quiet"], ["add", "--all"]):
-            subprocess.run(["git", "-C", str(folder), *command], check=True, capture_output=True)
+            self.git(folder, *command)
 
-    def check(self):
-        return subprocess.run([str(self.root / "scripts" / "check_format.sh")], capture_output=True, text=True)
+    @staticmethod
+    def git(folder, *arguments):
+        command = ["git", "-C", str(folder), "-c", "user.name=A", "-c", "user.email=a@b", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def check(self, *arguments):
+        return subprocess.run([str(self.root / "scripts" / "check_format.sh"), *arguments], capture_output=True, text=True)
 
 
 @unittest.skipIf(shutil.which("git") is None, "there is no git")
@@ -55,7 +61,23 @@ class CheckFormat(unittest.TestCase):
     def test_a_checkout_is_checked(self):
         with Tree() as tree:
             tree.git_init(tree.root)
-            self.assertEqual(tree.check().returncode, 1)
+            result = tree.check()
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("bad.cpp", result.stderr)
+
+    @unittest.skipIf(shutil.which("clang-format-14") is None, "there is no clang-format 14")
+    def test_of_a_change_the_changed_files_are_checked(self):
+        with Tree() as tree:
+            tree.git_init(tree.root)
+            tree.git(tree.root, "commit", "--quiet", "--message", "A")
+            good = tree.root / "good.cpp"
+            good.write_text("// SPDX-License-Identifier: Apache-2.0\nint x;\n")
+            self.assertEqual(tree.check("--changed").stdout, "format check: 1 files\n")
+            good.write_text("// SPDX-License-Identifier: Apache-2.0\nint   x;\n")
+            result = tree.check("--changed")
+            self.assertEqual(result.returncode, 1)
+            self.assertIn("good.cpp", result.stderr)
+            self.assertNotIn("bad.cpp", result.stderr)
 
 
 if __name__ == "__main__":

@@ -132,6 +132,16 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   EXPECT_EQ(table.effects.Get<Fetches>().curve.Ns(128), 13);
 }
 
+// Law: cache transfers are read under the name of before, too, and not under both.
+TEST(CostTable, ReadsCacheTransfersUnderTheirNameOfBefore) {
+  const std::string text = CostTableToJson(SampleTable());
+  nlohmann::json file = nlohmann::json::parse(text);
+  file["fetches"] = file.at("cache_transfers");
+  EXPECT_THAT(ErrorOf([&] { ParseCostTable(file.dump()); }), HasSubstr("fetches"));
+  file.erase("cache_transfers");
+  EXPECT_EQ(CostTableToJson(ParseCostTable(file.dump())), text);
+}
+
 // Laws: other computers come back as they were written; a file of one computer says nothing of others.
 TEST(CostTable, KeepsOtherComputers) {
   CostTable written = SampleTable();

@@ -110,7 +110,7 @@ const std::map<std::string, Case>& Cases() {
         },
         1100, 1000}},
       // The third launch is ready at 100, when its driver sleeps and a launch of 600 has one of two cores.
-      {"core wait",
+      {"run-queue delay",
        {DeviceKind::kVirtual,
         [](World* w) {
           const DeviceId third = w->machine.devices.Add(w->machine.device(w->gpu(1)));
@@ -140,7 +140,7 @@ const std::map<std::string, Case>& Cases() {
         },
         2000, 1000}},
       // Two messages of 1000 at once: the second waits for 100 at both of its ends.
-      {"messengers",
+      {"progress threads",
        {DeviceKind::kVirtual,
         [](World* w) {
           w->machine = ParseMachine(R"({"devices": [{"name": "/job:w/task:0/CPU:0", "kind": "host"},
@@ -215,7 +215,7 @@ TEST(Effects, TakeTheTimeThatTheirConstantsSayAndNoneWhenLeftOut) {
   for (const EffectKind* effect : AllEffects()) {
     SCOPED_TRACE(effect->name);
     EXPECT_FALSE(effect->source.empty());
-    if (effect->name == "fetches") continue;  // of what a launch costs: below
+    if (effect->name == "cache transfers") continue;  // of what a launch costs: below
     const auto found = Cases().find(std::string(effect->name));
     ASSERT_NE(found, Cases().end()) << "an effect without a test";
     World world(found->second.kind);
@@ -247,10 +247,12 @@ TEST(Effects, LeaveEachOtherAlone) {
     of.make(&world);
     for (const EffectKind* effect : AllEffects()) {
       // Without cores nobody waits for one, and copies take none; without hand-offs no driver sleeps.
-      const bool needed = effect->name == "cores" || (name == "core wait" && effect->name == "hand-off");
+      const bool needed =
+          effect->name == "cores" || (name == "run-queue delay" && effect->name == "hand-off");
       const bool of_streams = effect->name == "gap" || effect->name == "issue";
       if (name == "front end" && of_streams) continue;
-      if (effect->name == name || ((name == "copies' cores" || name == "core wait") && needed)) continue;
+      if (effect->name == name || ((name == "copies' cores" || name == "run-queue delay") && needed))
+        continue;
       world.settings.effects.Remove(*effect);
     }
     EXPECT_EQ(world.StepNs(), of.with_ns) << name;
@@ -304,7 +306,7 @@ TEST(Effects, FetchesAreOfTheFirstReaderOfACopy) {
   EXPECT_EQ(launches()[CommandId(1)], 1030);
   EXPECT_EQ(launches()[CommandId(2)], 1000);
   for (const EffectKind* effect : AllEffects()) {
-    if (effect->name == "fetches") world.settings.effects.Remove(*effect);
+    if (effect->name == "cache transfers") world.settings.effects.Remove(*effect);
   }
   EXPECT_EQ(launches()[CommandId(1)], 1000);
 }

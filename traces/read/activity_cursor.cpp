@@ -37,7 +37,7 @@ ActivityCursor::ActivityCursor(ParallelReader* reader, std::vector<WantedRun> ru
 template <typename T, typename Visit>
 void ActivityCursor::Read(const T& from, std::vector<Wanted<std::type_identity_t<T>>> wanted,
                           ActivityVisitor* visitor, const ReadWatch& watch, Visit visit) {
-  // What is not wanted would read as NULL; not to look is faster.
+  // A column that is not wanted would read as NULL; not to look is faster.
   const bool processes = columns_.processes || !filter_.only() || !devices_.front().empty();
   const bool correlations = columns_.correlations || origins_.size() > 0;
   wanted.insert(wanted.end(), {from.start,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran on devices: the one reader of kernels, whole graphs, copies and memory sets. Runs in memory,
+// Activities of devices: the one reader of kernels, whole graphs, copies and memory sets. Runs in memory,
 // totals and lanes are made by its visitors. Private to traces/ and the timeline's loader.
 // Internal to traces and gui.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace lanescope::traces {
 
-// What every activity of a device has.
+// The columns that every activity of a device has.
 struct ActivityRow {
   int run = 0;  // position in the list of wanted runs
   int64_t start_ns = 0, end_ns = 0;
@@ -52,7 +52,7 @@ class ActivityVisitor {
 // Belongs to one thread.
 class ActivityCursor {
  public:
-  // What the visitor looks at: a column costs time even where it holds nothing.
+  // The columns that the visitor looks at: one costs time even where it holds nothing.
   struct Columns {
     bool processes = true;
     bool streams = true;

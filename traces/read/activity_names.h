@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What activities are called that have no name of their own: copies, memory sets, whole CUDA graphs.
+// Names of activities that have none of their own: copies, memory sets, whole CUDA graphs.
 // Internal to traces and gui.
 #pragma once
 

@@ -23,7 +23,7 @@ class TextNumbers {
   TextNumbers(Database& database, std::vector<std::string>* texts);
   // -1 for none and for an id that the file does not have.
   int Number(std::optional<int64_t> id);
-  // Of a text that is not in StringIds; equal texts have one number.
+  // The number of a text that is not in StringIds; equal texts have one number.
   int Add(std::string_view text);
   // Until the next is added; "" for -1.
   std::string_view Text(int number) const {

@@ -75,7 +75,7 @@ class CollectiveFinder {
            std::ranges::all_of(parts, [&](const auto& of) { return of.second.size() == count; });
   }
 
-  // What is recorded of the first and the last step may begin or end earlier on one rank than on others.
+  // The record of the first and the last step may begin or end earlier on one rank than on others.
   void Match(const ByDevice& parts) {
     if (AsManyEach(parts)) return AddNth(parts);
     std::map<int, ByDevice> of_steps;
@@ -96,7 +96,7 @@ class CollectiveFinder {
     AddThoseThatEndTogether(rest);
   }
 
-  // What ends before the others' next ends has its other parts outside of the trace.
+  // A part that ends before the others' next ends has its other parts outside of the trace.
   void AddThoseThatEndTogether(const ByDevice& parts) {
     struct Queue {
       const std::vector<int>* launches;
@@ -172,7 +172,7 @@ std::string CollectiveKind(std::string_view name) {
     if (c >= 'A' && c <= 'Z') letters += static_cast<char>(c - 'A' + 'a');
     if (c >= 'a' && c <= 'z') letters += c;
   }
-  // Those that are parts of others come later.
+  // Collectives that are parts of others come later.
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
       {"allreduce", "AllReduce"}, {"reducescatter", "ReduceScatter"},
       {"allgather", "AllGather"}, {"alltoall", "AllToAll"},

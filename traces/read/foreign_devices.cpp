@@ -73,7 +73,7 @@ void NameByRank(Database& database, std::map<int, TraceDevice>* devices) {
   });
 }
 
-// The same of the processes of one export, where each GPU has contexts of one rank of MPI alone.
+// Ranks of the processes of one export, where each GPU has contexts of one rank of MPI alone.
 void NameByContexts(Database& database, std::map<int, TraceDevice>* devices) {
   const std::map<int64_t, int> ranks = ReadMpiRanks(database);
   if (ranks.size() < 2) return;
@@ -118,7 +118,7 @@ std::vector<TraceDevice> ReadForeignDevices(Database& database, bool from_activi
   }
   NameByRank(database, &devices);
   NameByContexts(database, &devices);
-  // Of an import: devices that are no GPU.
+  // Devices of an import that are no GPU.
   using tables::kDevice;
   ReadRows(database, kDevice, {kDevice.id, kDevice.name, kDevice.kind}, [&](const auto& row) {
     TraceDevice& device = devices[row[kDevice.id]];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run recorded of its input. Internal to traces.
+// The record of a run's input. Internal to traces.
 #pragma once
 
 #include "core/record/input_record.h"

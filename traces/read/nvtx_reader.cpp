@@ -155,7 +155,7 @@ void ReadNvlinks(Database& database, TraceRun* run) {
               });
 }
 
-// Of imports.
+// Streams of imports.
 void ReadStreams(Database& database, TextNumbers& texts, TraceRun* run) {
   using tables::kStreamName, tables::kDeviceRange;
   ReadRows(database, kStreamName, {kStreamName.device, kStreamName.stream, kStreamName.name},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of which rank of a job, and on which machine, processes of another tool's trace ran. Internal to traces.
+// The rank and the machine of the processes of another tool's trace. Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lanescope::traces {
 
-// Of an import whose files say it, or the machine of an export of Nsight Systems; by file.
+// The ranks of an import whose files say them, or the machine of an export of Nsight Systems; by file.
 std::vector<TraceRank> ReadRanks(Database& database);
 
 // Ranks of MPI by globalPid.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who takes the activities of a run one by one, so that nobody needs to hold them all.
+// A receiver of the activities of a run one by one, so that nobody needs to hold them all.
 // Internal to traces.
 #pragma once
 

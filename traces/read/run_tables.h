@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run that was read from SQLite says beside its activities, as tables of a RunView.
+// Tables of a RunView of a run from SQLite: all but its activities.
 // Internal to traces and gui.
 #pragma once
 

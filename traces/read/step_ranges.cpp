@@ -46,7 +46,7 @@ RangeSteps::RangeSteps(const TraceRun& run) : index_(run.api_calls) {
   }
 }
 
-// Of the best kind.
+// The ranges of the best kind.
 void RangeSteps::CollectRanges(const TraceRun& run) {
   std::vector<std::optional<StepText>> parsed(run.texts.size());
   for (size_t i = 0; i < run.texts.size(); ++i) parsed[i] = ParseStepText(run.texts[i]);

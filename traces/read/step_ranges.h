@@ -28,7 +28,7 @@ class StepWindows {
   void Interrupt(int64_t time_ns) { outside_.push_back(time_ns); }
   // By start; they do not overlap.
   std::vector<TraceStep> Steps() const;
-  // Of a step that was added: when the last of it ended.
+  // The time when the last activity of a step ended that was added.
   int64_t EndOf(int step) const { return activities_.at(step).end_ns; }
   // Nothing was added.
   bool empty() const { return empty_; }
@@ -55,19 +55,19 @@ class RangeSteps {
   bool empty() const { return ranges_.empty(); }
   // -1: in none.
   int OfCall(int api_call) const { return calls_[static_cast<size_t>(api_call)]; }
-  // Of what began at `start_ns` and was launched by the call of this correlation; without a call in a trace
-  // that has some it was launched before the trace began. kStepOfNeighbours for what has no correlation id.
+  // The step of work that began at `start_ns`, by its launching call; without a call in a trace that has
+  // some it was launched before the trace began. kStepOfNeighbours for what has no correlation id.
   int OfActivity(int64_t global_pid, int64_t correlation, int64_t start_ns) const {
     if (correlation <= 0) return kStepOfNeighbours;
     return OfLaunch(index_.Find(global_pid, correlation, start_ns), global_pid, start_ns);
   }
-  // The same where the call is known; -1: there is none.
+  // The step where the call is known; -1: there is none.
   int OfLaunch(int api_call, int64_t global_pid, int64_t start_ns) const;
   // The range of the process that contains `time`, the last that started no later; -1: none.
   int AtTime(int64_t global_pid, int64_t time) const;
   // Windows that know where recording was interrupted, with nothing in them.
   StepWindows Windows() const;
-  // Of these windows, or where nothing ran on any device those of the ranges.
+  // The steps of these windows, or where nothing ran on any device those of the ranges.
   std::vector<TraceStep> StepsOf(const StepWindows& windows) const;
   // Ranges in which nothing was launched that ran, by number.
   std::vector<int> WithoutWork(const std::vector<TraceStep>& steps) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads and streams waited for, where a trace records that. Internal to traces.
+// Waits of threads and streams, where a trace records that. Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct TraceSynchronization {
   int recorded_on = -1;
 };
 
-// Of one run.
+// The waits of one run.
 std::vector<TraceSynchronization> ReadSynchronizations(TraceReader& reader, int run);
 
 }  // namespace lanescope::traces

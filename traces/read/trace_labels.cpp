@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What devices and processes of a trace are called.
+// Names of devices and processes of a trace.
 #include <fmt/format.h>
 
 #include <algorithm>

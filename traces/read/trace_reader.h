@@ -32,7 +32,7 @@ struct TraceRunInfo {
   std::string strategy, graph, machine_json, prediction_of, error;
   double uncalibrated_share = 0, extrapolated_share = 0;  // RunInfo's
   int64_t steps = 0;
-  // Of physical GPUs; kThreads: it has none, or the trace does not say.
+  // The timing of physical GPUs; kThreads: it has none, or the trace does not say.
   CommandTiming command_timing = CommandTiming::kThreads;
   int64_t pair_ns = 0;  // RunTiming's
   int64_t clock_origin_ns = 0;
@@ -48,7 +48,7 @@ struct TraceDevice {
   int64_t planned_peak = 0;
   std::string model;             // "NVIDIA H100 80GB HBM3"
   int64_t memory_bandwidth = 0;  // bytes per second; 0: the trace does not say
-  // Of the jobs of several ranks: whose it is, and as that numbers it ("rank 3 GPU:0"); else empty.
+  // In jobs of several ranks: whose it is, and as that numbers it ("rank 3 GPU:0"); else empty.
   std::string owner, label;
   std::string host;    // the machine that it is in; empty: the trace does not say
   int in_machine = 0;  // its place in the machine file
@@ -58,7 +58,7 @@ struct TraceDevice {
 // "GPU:0", of several ranks "rank 3 GPU:0"; "host" for kHostDevice, "GPU:?" for kUnknownDevice.
 std::string DeviceLabel(const std::vector<TraceDevice>& devices, int id);
 
-// Of the devices that are hosts; kHostDevice where none is.
+// The numbers of the devices that are hosts; kHostDevice where none is.
 std::vector<int> HostNumbers(const std::vector<TraceDevice>& devices);
 
 struct TraceNode {
@@ -112,7 +112,7 @@ struct TraceApiCall {
   int range = -1;  // the innermost NVTX range around its start
 };
 
-// What a kernel of NCCL moves, where an import says it.
+// The data that a kernel of NCCL moves, where an import says it.
 struct TraceCollective {
   int launch = 0;                    // index into launches
   int kind = -1;                     // text: as the profiler calls it
@@ -171,7 +171,7 @@ std::vector<std::string> HostsOf(std::vector<TraceRank> ranks);
 // Profilers record something of themselves under numbers that no process has.
 bool IsNoProcess(int64_t global_pid);
 
-// What a profiler of another tool calls a stream.
+// The name that a profiler of another tool gives a stream.
 struct TraceStream {
   int device = 0, stream = 0;
   int name = -1;
@@ -185,7 +185,7 @@ struct TraceDeviceRange {
   int counted = -1;  // what hardware counters say of it, as JSON
 };
 
-// What a profiler of another tool says of an operator: texts; -1: it does not.
+// Facts of an operator from another tool's profiler: texts; -1: it has none.
 struct TraceOperator {
   int shapes = -1, types = -1, stack = -1;
 };
@@ -265,7 +265,7 @@ struct TraceRun {
   std::vector<TraceRank> ranks;                 // by file, of which something is known
   std::vector<TraceStream> streams;             // that have names
   std::vector<TraceDeviceRange> device_ranges;  // in the order of the file
-  // Of a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
+  // In a trace that records none: made of NVTX ranges that look like steps, each from the first to the last
   // activity launched inside it; where nothing ran on any device, the ranges themselves.
   std::vector<TraceStep> steps;
   std::vector<TraceStep> untimed_steps;  // nothing in them was timed: no activity is of them
@@ -282,11 +282,11 @@ struct TraceRun {
   const std::string& Text(int number) const;
   // Null when absent.
   const TraceDevice* FindDevice(int id) const;
-  // Those whose lengths say what a step takes.
+  // The steps whose lengths say how long a step takes.
   const std::vector<TraceStep>& time_steps() const { return untimed_steps.empty() ? steps : untimed_steps; }
   // Every step was watched, and others disturbed them all.
   bool all_disturbed = false;
-  // Of some queue (TraceQueue::inferred).
+  // Whether some queue is inferred (TraceQueue::inferred).
   bool queues_inferred() const;
   std::string DeviceLabel(int id) const;
   // Null: the trace does not say whose the process is.
@@ -314,21 +314,21 @@ class TraceReader {
   // The cost file (JSON) that a simulated run was predicted with; empty where none was kept.
   std::string CostModelOf(int run);
   std::vector<TraceDevice> Devices(int run);
-  // Of a machine of several, in the order in which its devices name them; else none. Those that no process of
-  // their own played, as in simulated runs, have no process.
+  // Tasks of a machine of several, in the order in which devices name them; else none. Those that no process
+  // of their own played, as in simulated runs, have no process.
   std::vector<RunTask> Tasks(int run);
   // As recorded; steps that ReadRun makes of NVTX ranges are not among them.
   std::vector<TraceStep> Steps(int run);
-  // Of another tool's trace; else, and where it does not say, none.
+  // The ranks of another tool's trace; else, and where it does not say, none.
   std::vector<TraceRank> Ranks();
   std::vector<TraceNode> Nodes(int run);
-  // What filled its queues, and what waited; empty of other tools' traces.
+  // Threads that filled its queues, and waits; empty of other tools' traces.
   InputRecord Input(int run);
   TraceRun ReadRun(int run);
-  // The same into `out`, but launches, copies and memory sets are given to `sink` (run_sink.h) and not kept,
+  // Reads it into `out`, but launches, copies and memory sets are given to `sink` (run_sink.h) and not kept,
   // nor are API calls that nobody needs. Throws what the sink throws.
   void StreamRun(int run, RunSink* sink, TraceRun* out);
-  // The same without launches, copies, memory sets and the devices of another tool's trace that only these
+  // Reads it without launches, copies, memory sets and the devices of another tool's trace that only these
   // name: ActivityCursor reads them on several threads.
   TraceRun ReadOutline(int run);
   // For what reads the tables on its own; of use inside traces/ only.

@@ -65,7 +65,7 @@ class ViewFiller : public RunSink {
     return entry->second;
   }
 
-  // What a lane holds; commands bring their own queues.
+  // The kind of things in a lane; commands bring their own queues.
   enum Sort { kLaunches, kCopies };
   template <typename Activity>
   SliceColumns* Add(const Activity& activity, Sort sort, int op, int command) {

@@ -9,7 +9,7 @@ namespace lanescope::traces {
 
 // `run` must outlive the view.
 RunView ViewOfRun(const TraceRun& run);
-// The same of a run that is read into `run` on the way, without what StreamRun leaves out.
+// Makes it of a run that is read into `run` on the way, without what StreamRun leaves out.
 RunView StreamView(TraceReader& reader, int number, TraceRun* run);
 
 }  // namespace lanescope::traces

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process says of devices, contexts, streams, links, threads and clocks.
+// Rows of a process on devices, contexts, streams, links, threads and clocks.
 #include "traces/record/activity_cells.h"
 #include "traces/record/activity_writer.h"
 

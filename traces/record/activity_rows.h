@@ -171,7 +171,7 @@ struct ThreadRow {
   static constexpr TextId ThreadRow::*kTexts[] = {&ThreadRow::name};
 };
 
-// What a reader of the trace should know of the capture.
+// A note on the capture for readers of the trace.
 struct NoteRow {
   TextId text = 0;
   static constexpr TextId NoteRow::*kTexts[] = {&NoteRow::text};
@@ -192,7 +192,7 @@ struct ClockRow {
   uint32_t corrected = 0;  // 1: the times of records were corrected by the offset
 };
 
-// What a capture can lose or refuse; counted by process and stored with the run.
+// Losses and refusals of a capture; counted by process and stored with the run.
 enum class Loss : uint32_t {
   kDropped,              // by CUPTI, for lack of a buffer
   kRefusedBuffers,       // requests that found the pool empty
@@ -209,7 +209,7 @@ enum class Loss : uint32_t {
 inline constexpr size_t kNumLosses = 11;
 std::string_view LossName(Loss loss);
 
-// What one process delivered at one time. Texts are numbered in the batch. Value type.
+// The rows that one process delivered at one time. Texts are numbered in the batch. Value type.
 struct ActivityBatch {
   uint32_t pid = 0;
   TextId program = 0;  // the name of the process, where the batch says it
@@ -286,7 +286,7 @@ inline size_t NumBytes(const ActivityBatch& batch) {
   return bytes;
 }
 
-// What ran on devices.
+// Activities of devices.
 inline size_t NumDeviceRows(const ActivityBatch& batch) {
   return batch.kernels.size() + batch.copies.size() + batch.memsets.size();
 }

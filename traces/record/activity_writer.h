@@ -17,7 +17,7 @@
 
 namespace lanescope::traces {
 
-// What a capture knows of the run that it belongs to.
+// The run that a capture belongs to.
 struct CaptureTarget {
   int run = 0;
   int64_t origin_ns = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What joins the records of one captured process: which command a correlation id belongs to, and whether
+// The joins of one captured process' records: which command a correlation id belongs to, and whether
 // calls that launch kernels and the kernels themselves fit together. Private to traces/; owned by the writing
 // thread. Internal to traces.
 #pragma once
@@ -28,7 +28,7 @@ class LaunchAudit {
   uint64_t pairs() const { return pairs_; }
   uint64_t violations() const { return violations_; }
   int64_t worst_ns() const { return worst_ns_; }
-  // Of any call: what is launched while a stream is recorded as a graph runs nothing.
+  // Notes any call: a launch while a stream is recorded as a graph runs nothing.
   void NoteCapture(std::string_view name, int64_t start_ns, int64_t end_ns) {
     captures_.AddCall(name, start_ns, end_ns);
   }

@@ -67,7 +67,7 @@ std::vector<MemoryPoint> MemoryUse::Timeline(
     changes.push_back({held[i].first, buffers_[i].device, buffers_[i].bytes});
     changes.push_back({held[i].second, buffers_[i].device, -buffers_[i].bytes});
   }
-  // What is given back at a time comes before what is taken then.
+  // Memory that is given back at a time comes before memory that is taken then.
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
     return std::tie(a.device, a.time_ns, a.bytes) < std::tie(b.device, b.time_ns, b.bytes);
   });

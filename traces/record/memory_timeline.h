@@ -18,7 +18,7 @@ struct MemoryPoint {
   int64_t bytes = 0;  // from this time on
 };
 
-// What of a schedule the timeline needs, so that the schedule need not be kept.
+// The part of a schedule that the timeline needs, so that the schedule need not be kept.
 class MemoryUse {
  public:
   explicit MemoryUse(const Schedule& schedule);

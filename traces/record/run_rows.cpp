@@ -18,7 +18,7 @@ namespace {
 constexpr int64_t kPageable = 0, kDeviceMemory = 2;
 constexpr int64_t kNonBlocking = 2;
 
-// What the compiler knows of a tensor, with the shape that this schedule gives it.
+// The compiler's facts of a tensor, with the shape that this schedule gives it.
 TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoint, ValueId value) {
   TensorInfo result;
   if (info.info != nullptr && endpoint.node.exists() && endpoint.output >= 0 &&
@@ -36,7 +36,7 @@ TensorInfo InfoOf(const RunInfo& info, const Schedule& compiled, Endpoint endpoi
   return result;
 }
 
-// What one launch is to calibration: its signature and its work.
+// A launch as calibration sees it: its signature and its work.
 struct LaunchDescription {
   std::string signature;
   OpWork work;

@@ -28,7 +28,7 @@ void InsertDropped(Database& database, int run, std::string_view what, int64_t c
 // in order of the file.
 IdVector<DeviceId, int> TraceDeviceIds(const Machine& machine);
 
-// What a command's activities have in common.
+// The columns that a command's activities have in common.
 struct CommandInfo {
   CommandKind kind = CommandKind::kLaunch;
   int device = 0;  // of the activity tables

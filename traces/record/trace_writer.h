@@ -48,7 +48,7 @@ class TraceWriter {
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
 
-  // What `info` points to must live until EndRun. Returns the run's number.
+  // Everything that `info` points to must live until EndRun. Returns the run's number.
   int BeginRun(const RunInfo& info);
   // Returns the number of the schedule, by which its events name it: 0, 1, ... The schedule is not kept.
   int AddSchedule(int run, const Schedule& schedule);

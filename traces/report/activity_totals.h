@@ -90,7 +90,7 @@ struct ActivityTotals {
   Device& DeviceOf(int64_t id);
 };
 
-// What reading the totals of a file needs.
+// Options of reading the totals of a file.
 struct TotalsSource {
   int run = 1;
   bool ours = true;
@@ -101,8 +101,8 @@ struct TotalsSource {
 // Rows go straight into C++ tables; grouping in SQL takes several times as long.
 ActivityTotals ComputeTotals(Database& database, const TotalsSource& source);
 
-// Of a run in memory: of one step, or of everything for step -1. Names are numbers of its texts: full names
-// or short ones. API calls count in the step in which they were made.
+// The totals of a run in memory: of one step, or of everything for step -1. Names are numbers of its texts:
+// full names or short ones. API calls count in the step in which they were made.
 ActivityTotals ComputeTotals(const TraceRun& run, bool full_names, int step);
 
 }  // namespace lanescope::traces

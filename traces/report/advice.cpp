@@ -34,8 +34,8 @@ Shares SharesOf(const Communication& c) {
 
 bool IsWait(const std::string& call) { return call.find("Synchronize") != std::string::npos; }
 
-// What the host did meanwhile: the call that matters is the one in whose time nothing ran, which need not be
-// the one that takes the most.
+// Advice on the host's work meanwhile: the call that matters is the one in whose time nothing ran, which need
+// not be the one that takes the most.
 std::string IdleText(const Summary& summary, double idle) {
   std::string text =
       fmt::format("{} for {} of the time.",
@@ -56,7 +56,7 @@ std::string IdleText(const Summary& summary, double idle) {
                     launches);
 }
 
-// What can be done about the kernel that takes the most time: short ones cost their launches, long ones their
+// Advice on the kernel that takes the most time: short ones cost their launches, long ones their
 // arithmetic.
 std::string_view RemedyOf(const SummaryRow& launch) {
   constexpr int64_t kShortNs = 20'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to try next, from what a run spent its time on.
+// Advice on what to try next, from where a run spent its time.
 #pragma once
 
 #include <string>

@@ -113,7 +113,7 @@ std::string BoundText(const Summary& summary, const std::vector<WorkingDevice>& 
   return text + ".";
 }
 
-// What the run's devices do together.
+// The sums of the run's devices together.
 std::string SharesText(const Summary& summary) {
   const Communication& c = summary.communication;
   const int64_t span = c.compute_ns + c.exposed_ns + c.idle_ns;

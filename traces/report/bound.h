@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run is bound by, and the sentence that says so. Internal to traces.
+// The resource that a run is bound by, and the sentence that says so. Internal to traces.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What collectives achieve, in the terms of nccl-tests.
+// The bandwidths of collectives, in the terms of nccl-tests.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device did with a stretch of time: the whole run, or a step.
+// A device's use of an interval: the whole run, or a step.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ bool IsImport(Database& database) {
   return found;
 }
 
-// What the profiler warns of: where something ran on a device, what concerns that alone.
+// Warnings of the profiler: where something ran on a device, those that concern it alone.
 void AddDiagnostics(Database& database, Summary* summary) {
   constexpr size_t kMost = 20;
   const bool all =
@@ -90,7 +90,7 @@ void AddStepsWithoutWork(const std::vector<int>& steps, Summary* summary) {
                                        NumbersText(steps), steps.size() == 1 ? "has" : "have"));
 }
 
-// What there is where no device did anything, in words: "5 calls of the operating system, process app".
+// The content of a trace without work of devices: "5 calls of the operating system, process app".
 std::string HostContents(Database& database, const TraceRun& outline) {
   std::string text;
   const auto add = [&](int64_t count, std::string_view what) {
@@ -113,7 +113,7 @@ std::string HostContents(Database& database, const TraceRun& outline) {
   return text;
 }
 
-// Of the whole run, or of a step of it.
+// Adds the host's ranges of the whole run, or of a step of it.
 void AddHostRanges(Database& database, const TraceRun& outline, const Interval& window,
                    const LostLaunches& lost, Summary* summary) {
   std::set<int64_t> threads;

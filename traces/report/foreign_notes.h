@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a summary says beside its tables of other tools' traces. Internal to traces.
+// Notes that a summary has beside its tables of other tools' traces. Internal to traces.
 #pragma once
 
 #include "traces/read/trace_reader.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the host did while no device did anything. Internal to traces.
+// The host's calls while no device did anything. Internal to traces.
 #pragma once
 
 #include <cstdint>

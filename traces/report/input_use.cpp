@@ -156,7 +156,7 @@ double ShareOf(int64_t ns, const InputUse& use) {
   return use.window_ns > 0 ? static_cast<double>(ns) / static_cast<double>(use.window_ns) : 0;
 }
 
-// What is at fault, or that nothing is.
+// The part that is at fault, or that none is.
 std::string VerdictOf(const InputUse& use, const std::string& names) {
   const auto starved = std::ranges::max_element(use.queues, {}, &QueueUse::starved_ns);
   if (starved != use.queues.end() && use.wait_share() >= kNotable) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the steps of a run waited for, and what fills the queues they wait for.
+// Waits of a run's steps for input, and the threads that fill the queues they wait for.
 #pragma once
 
 #include <cstdint>

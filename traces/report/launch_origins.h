@@ -12,7 +12,7 @@ namespace lanescope::traces {
 struct TraceRun;
 
 struct LaunchOrigin {
-  // What the innermost range around the launching call says of itself, or, of those around it, the first one
+  // The facts of the innermost range around the launching call, or, of those around it, of the first one
   // that is an operator with shapes or a call stack. Empty: not said.
   std::string op, shapes, types;
   std::vector<std::string> callers;  // the innermost first
@@ -20,7 +20,7 @@ struct LaunchOrigin {
   int64_t all = 0;                   // of the same name, from anywhere
 };
 
-// Of each name the origin that most of its time comes from. Names are those of a RunProfile's ops: kernels,
+// By name the origin that most of its time comes from. Names are those of a RunProfile's ops: kernels,
 // "[CUDA memcpy HtoD] host -> GPU:0". Owns its texts. Value type.
 class LaunchOrigins {
  public:

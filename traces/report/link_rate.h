@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the links between a job's GPUs can carry, to hold what collectives reach against.
+// The bandwidth of the links between a job's GPUs, to hold that of collectives against.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace lanescope::traces {
 
-// Of kernels that compute and whole CUDA graphs, and its fraction of their time together.
+// The longest of kernels that compute and whole CUDA graphs, and its share of their time together.
 struct LongestLaunch {
   const SummaryRow* row = nullptr;  // null: nothing computes
   double share = 0;

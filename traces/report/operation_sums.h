@@ -13,7 +13,7 @@
 namespace lanescope::traces {
 
 OperationSum SumOf(std::string name, std::vector<int64_t> values);
-// Of ranges that begin in the time of a step (-1: of all); those that did not end are left out.
+// Sums of ranges that begin in the time of a step (-1: of all); those that did not end are left out.
 std::vector<OperationSum> SumsOfRanges(const TraceRun& run, int step);
 // Fills kernel_sums, memory_time_sums, memory_size_sums, api_sums and nvtx_sums with the activities of a step
 // (-1: of all).

@@ -16,7 +16,7 @@ struct ProfilerShare {
   }
 };
 
-// Of `window`. Where the trace does not show it: nothing.
+// The share of `window`. Where the trace does not show it: nothing.
 ProfilerShare FindProfilerShare(TraceReader& reader, int run, Interval window);
 
 }  // namespace lanescope::traces

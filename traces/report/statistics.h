@@ -19,7 +19,7 @@ struct CopyTotals {
   int64_t count = 0, bytes = 0, ns = 0;
 };
 
-// Of the steps that count (TraceStep::counts).
+// Figures of the steps that count (TraceStep::counts).
 struct RunStatistics {
   std::optional<Spread> step_ns;  // of TraceRun::time_steps
   int64_t steps = 0;              // whose activities are in the trace

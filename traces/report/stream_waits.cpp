@@ -21,8 +21,8 @@ class Ends {
     std::iota(by_end_.begin(), by_end_.end(), 0u);
     std::ranges::stable_sort(by_end_, {}, [this](uint32_t number) { return operations_[number].end_ns; });
   }
-  // What on another stream ended last before the operation began, after its own stream had been idle since
-  // `idle_ns`, and so shortly that it is what the operation waited for; null: nothing.
+  // The work on another stream that ended last before the operation began, after its own stream had been idle
+  // since `idle_ns`, and so shortly that it is what the operation waited for; null: nothing.
   const WaitingOperation* Before(const WaitingOperation& operation, int64_t idle_ns) const {
     auto end = std::ranges::upper_bound(by_end_, operation.start_ns + kTimeDigitNs, {},
                                         [this](uint32_t number) { return operations_[number].end_ns; });
@@ -39,11 +39,11 @@ class Ends {
   std::vector<uint32_t> by_end_;
 };
 
-// Of one stream, what was launched and had not begun.
+// The operations of one stream that were launched and had not begun.
 struct Launched {
   std::vector<int64_t> called_ns, began_ns;
 
-  // What begins when another is called had waited no longer.
+  // An operation that begins when another is called had waited no longer.
   int64_t MaxQueue() {
     std::ranges::sort(called_ns);
     std::ranges::sort(began_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the streams of a GPU wait for. Internal to traces.
+// Waits of the streams of a GPU. Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace lanescope::traces {
 
 inline constexpr int64_t kHandOverNs = 10'000;  // so soon after what it waited for an operation begins
 
-// What ran on a GPU.
+// An operation that ran on a GPU.
 struct WaitingOperation {
   int64_t start_ns = 0, end_ns = 0;
   int stream = 0;

@@ -84,7 +84,7 @@ class Names {
   std::unordered_map<int64_t, std::string> names_;
 };
 
-// What is the same for every part of a summary.
+// The input of every part of a summary.
 struct Context {
   TraceReader& reader;
   Database& database;
@@ -265,7 +265,7 @@ void FillDevices(const Context& context, ActivityTotals* totals, const std::vect
   }
 }
 
-// What ran, how often and how long.
+// The table of what ran, how often and how long.
 void FillTables(const Context& context, const ActivityTotals& totals, const Names& names, Summary* summary) {
   FillActivities(context, totals, names, summary);
   FillTraffic(context, totals, summary);

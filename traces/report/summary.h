@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one run spent its time on, in the manner of nvprof's summary, and one sentence about it.
+// The parts of a run's time, in the manner of nvprof's summary, and one sentence about them.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ struct TrafficRow {
   bool bytes_known = true;  // other tools' traces may not say how much was copied
 };
 
-// Of the time of all steps (of a foreign trace, or without steps, from the first to the last activity),
-// summed over the GPUs, or over the hosts where no GPU did anything: what runs on one device hides nothing on
-// another. NCCL's kernels and copies are communication, but for copies within a device, which are work of it:
-// compute_ns + exposed_ns + idle_ns is that time as often as there are devices.
+// Shares of the time of all steps (of a foreign trace, or without steps, from the first to the last
+// activity), summed over the GPUs, or over the hosts where no GPU did anything: what runs on one device hides
+// nothing on another. NCCL's kernels and copies are communication, but for copies within a device, which are
+// work of it: compute_ns + exposed_ns + idle_ns is that time as often as there are devices.
 struct Communication {
   int devices = 0;
   int64_t compute_ns = 0;  // at least one launch that is no communication runs, or a copy within the device
@@ -63,7 +63,7 @@ struct OperationSum {
   double average = 0, median = 0, stddev = 0;
 };
 
-// What was launched inside NVTX ranges of one text, counted at the innermost range around the launch.
+// Launches inside NVTX ranges of one text, counted at the innermost range around the launch.
 struct RangeRow {
   std::string name;
   int64_t kernels = 0, kernel_ns = 0;
@@ -113,7 +113,7 @@ struct Summary {
   std::optional<Waits> waits;
   std::optional<InputUse> input;  // of runs with queues that somebody waited for
   std::optional<Bound> bound;
-  // Of a run that is idle most of the time, or if asked for: the API call that the most of the time was in in
+  // In a run that is idle most of the time, or if asked for: the API call that the most of the time was in in
   // which nothing ran, and how much.
   std::string idle_call;
   int64_t idle_call_ns = 0;

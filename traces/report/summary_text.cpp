@@ -72,7 +72,7 @@ void AppendTraffic(const std::vector<TrafficRow>& traffic, int width, std::strin
   *out += "\nTraffic, bytes (copies)\n" + table.Take(width);
 }
 
-// Of tasks that processes of their own played.
+// The table of tasks that processes of their own played.
 void AppendTasks(const std::vector<RunTask>& tasks, int width, std::string* out) {
   TextTable table;
   table.Text("Task").Text("Process").Number("Clock ahead").Number("known to");

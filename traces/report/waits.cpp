@@ -254,13 +254,13 @@ double ShareOf(int64_t part, int64_t whole) {
   return whole <= 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Who comes last most often.
+// The device that comes last most often.
 std::string LastOf(const Waits& waits) {
   const auto last = std::ranges::max_element(waits.devices, {}, &DeviceWaits::last);
   return last == waits.devices.end() || last->last == 0 ? "" : ", most often for " + last->label;
 }
 
-// Of the device that does nothing longest, be it idle or in a collective that cannot begin.
+// The sentence on the device that does nothing longest, idle or in a collective that cannot begin.
 std::string VerdictOf(const Waits& waits) {
   const auto lost = [](const DeviceWaits& device) { return device.idle_ns + device.for_ranks_ns; };
   const auto most = std::ranges::max_element(waits.devices, {}, lost);

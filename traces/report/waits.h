@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What devices and streams wait for: the host, each other, other ranks.
+// Waits of devices and streams: for the host, each other, other ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lanescope::traces {
 struct TraceRun;
 class TraceReader;
 
-// Of one GPU, over the steps, or without steps from its first to its last activity:
+// Times of one GPU, over the steps, or without steps from its first to its last activity:
 //   window = compute + exposed + idle, idle = in_calls + host + for_streams + queued + edges.
 struct DeviceWaits {
   int device = 0;
@@ -28,16 +28,16 @@ struct DeviceWaits {
   // stream (by times alone), and else.
   int64_t for_streams_ns = 0, queued_ns = 0;
   int64_t edges_ns = 0;  // before the first and after the last activity of the window
-  // Of NCCL's kernels that several GPUs have (the nth of a name and process group on each): the shortest is
-  // taken for the transfer, what one lasts longer for waiting until the last has come.
+  // Times of NCCL's kernels that several GPUs have (the nth of a name and process group on each): the
+  // shortest is taken for the transfer, what one lasts longer for waiting until the last has come.
   int64_t collectives = 0, transfer_ns = 0, waiting_ns = 0;
   int64_t for_ranks_ns = 0;  // that waiting, where nothing else runs: exposed, and idle in truth
   int64_t last = 0;          // how many of them this GPU was the last to start
 };
 
-// Of one stream. The gap before an operation counts as HolisticTraceAnalysis has it: for the host where its
-// call began after the operation before it had ended, else for the kernel where it is below 30 us, else for
-// others.
+// Times of one stream. The gap before an operation counts as HolisticTraceAnalysis has it: for the host where
+// its call began after the operation before it had ended, else for the kernel where it is below 30 us, else
+// for others.
 struct StreamWaits {
   int device = 0;
   std::string label;
@@ -45,8 +45,8 @@ struct StreamWaits {
   std::string name;  // as the profiler calls it; empty: it does not
   int64_t operations = 0, busy_ns = 0;
   int64_t host_ns = 0, kernel_ns = 0, other_ns = 0;
-  // Of other_ns: until shortly after an operation of another stream of the GPU had ended, by times alone; for
-  // ranks where that was a collective.
+  // The part of other_ns until shortly after an operation of another stream of the GPU had ended, by times
+  // alone; for ranks where that was a collective.
   int64_t for_streams_ns = 0, for_ranks_ns = 0;
   // From the end of the call to the start of what it launched; of those whose call is recorded.
   int64_t launched = 0, mean_delay_ns = 0, max_delay_ns = 0;
@@ -75,7 +75,7 @@ struct Waits {
 
 // `link`: as somebody who knows says it; without a rate it is as the trace says it.
 Waits FindWaits(const TraceRun& run, const LinkRate& link = {});
-// The same of a run that is read on the way into `run`, of which it keeps API calls, kernels of NCCL and
+// Finds them in a run that is read on the way into `run`, of which it keeps API calls, kernels of NCCL and
 // large copies between GPUs.
 Waits FindWaits(TraceReader& reader, int number, const LinkRate& link, TraceRun* run);
 // `width`: the columns of a line; 0: any.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What API calls are called.
+// Names of API calls.
 #pragma once
 
 #include <algorithm>

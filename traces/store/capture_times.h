@@ -11,13 +11,13 @@
 
 namespace lanescope::traces {
 
-// What LANESCOPE_DROPPED calls launches that left no record of what they ran.
+// The name in LANESCOPE_DROPPED of launches that left no record of what they ran.
 inline constexpr std::string_view kLaunchesWithoutKernel = "launches whose kernel left no record";
 
-// What is launched meanwhile runs nothing: it becomes a node of the graph. Of one thread.
+// A launch meanwhile runs nothing: it becomes a node of the graph. Of one thread.
 class CaptureTimes {
  public:
-  // Of any API call that began at `start_ns` and ended at `end_ns`.
+  // Notes any API call that began at `start_ns` and ended at `end_ns`.
   void AddCall(std::string_view name, int64_t start_ns, int64_t end_ns) {
     if (times_.size() >= kMostCaptures) return;
     sorted_ = false;

@@ -17,7 +17,7 @@ struct OldGpu : TableOf<OldGpu> {
 };
 inline constexpr OldGpu kOldGpu;
 
-// What exports say of their machine.
+// Facts of exports on their machine.
 struct SystemEnv : TableOf<SystemEnv> {
   constexpr SystemEnv() : TableOf("TARGET_INFO_SYSTEM_ENV", "Properties of a machine.") {}
   Integer vm{this, {"globalVid", Need::kOptional, "The machine, as in the upper 16 bits of globalPid."}};
@@ -32,7 +32,7 @@ struct SystemCallTable : TableOf<SystemCallTable> {
 };
 inline constexpr SystemCallTable kSystemCall;
 
-// Of exports of programs that call MPI_Comm_rank.
+// Ranks in exports of programs that call MPI_Comm_rank.
 struct MpiRank : TableOf<MpiRank> {
   constexpr MpiRank() : TableOf("MPI_RANKS", "Ranks of MPI.") {}
   Integer global_tid{this, {kGlobalTid.name, Need::kOptional, "Thread that asked for its rank."}};

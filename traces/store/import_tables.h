@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What imports of other tools' traces say that neither the activity tables nor ours have. Internal to traces.
+// Tables that imports of other tools' traces have beside the activity tables and ours. Internal to traces.
 #pragma once
 
 #include "traces/store/lanescope_tables.h"
@@ -107,7 +107,7 @@ struct DiagnosticTable : TableOf<DiagnosticTable> {
 inline constexpr DiagnosticTable kDiagnostic;
 inline constexpr int64_t kWarning = 2;  // of its severities
 
-// Of imports alone, beside those of the export.
+// Tables of imports alone, beside those of the export.
 inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank,      &kDeviceRange,
                                              &kOperator,   &kSpan,       &kDiagnostic};
 

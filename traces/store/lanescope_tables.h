@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the activity tables cannot say: runs, nodes, placement, schedules, memory. Internal to traces and gui.
+// Tables beside those of activities: runs, nodes, placement, schedules, memory. Internal to traces and gui.
 #pragma once
 
 #include "traces/store/input_tables.h"

@@ -207,7 +207,7 @@ struct CudaStream : TableOf<CudaStream> {
 };
 inline constexpr CudaStream kCudaStream;
 
-// What runs on a device.
+// Activities of a device.
 template <typename T>
 struct DeviceActivity : TableOf<T> {
   using TableOf<T>::TableOf;

@@ -23,7 +23,7 @@ void BeginReading(Database& database) {
 
 }  // namespace
 
-// What the threads that read one table share.
+// The state that the threads share that read one table.
 class ParallelReader::Progress {
  public:
   Progress(int64_t expected, const ReadWatch& watch)

@@ -20,7 +20,7 @@ struct Stretch {
   int worker = 0;
 };
 
-// Whom a pass tells how far it is, and who may end it.
+// The receiver of a pass' progress, who may end it.
 struct ReadWatch {
   const std::atomic<bool>* cancelled = nullptr;
   // Gets 0..1, from any of the threads, one at a time.

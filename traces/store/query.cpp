@@ -55,7 +55,7 @@ int Authorize(void*, int action, const char* first, const char* second, const ch
   }
 }
 
-// What can end a statement before its last row.
+// The conditions that end a statement before its last row.
 struct QueryWatch {
   const std::atomic<bool>* cancelled = nullptr;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();

@@ -51,7 +51,7 @@ struct Setting {
   Cell cell;
 };
 
-// What an inserter does whatever its table.
+// The part of an inserter that does not depend on its table.
 class PendingRows {
  public:
   PendingRows(Database& database, const Table& table) : database_(&database), table_(&table) {}

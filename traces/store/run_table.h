@@ -17,7 +17,7 @@ inline constexpr Column kKind{"kind", Need::kAlways, ""};
 inline constexpr Column kTimeOf{"time", Need::kAlways, ""};
 inline constexpr Column kVersion{"version", Need::kNotNull, ""};
 
-// What belongs to a run.
+// A table whose rows belong to runs.
 template <typename T>
 struct OfRun : TableOf<T> {
   constexpr OfRun(std::string_view name, std::string_view about, std::string_view of_run = kRunId.doc)

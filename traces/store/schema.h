@@ -53,7 +53,7 @@ std::string InsertSql(const Table& table, std::span<const uint8_t> bound, int ro
 std::string UpdateSql(const Table& table, std::span<const uint8_t> set, std::span<const uint8_t> keys);
 // Statements that make the enumerations; harmless where they exist already.
 std::string CreateEnumsSql();
-// The same for every table, enumeration and the schema version.
+// Gives that for every table, enumeration and the schema version.
 std::string CreateAllSql();
 // docs/reference/schema.md.
 std::string SchemaMarkdown();

@@ -95,7 +95,7 @@ constexpr EnumValue kNsysEventClass[] = {
     {103, "TRACE_PROCESS_EVENT_CUDA_OVERHEAD", "CUDA overhead"},
 };
 
-// Those that occur here.
+// The values that occur here.
 constexpr EnumValue kNsysEventType[] = {
     {34, "NvtxMark", "NvtxMark"},
     {59, "NvtxPushPopRange", "NvtxPushPopRange"},

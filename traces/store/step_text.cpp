@@ -29,7 +29,7 @@ std::string_view TakeNumber(std::string_view* text) {
   return number;
 }
 
-// Of "step 3/100" and "step 3 of 100" the second number.
+// The second number of "step 3/100" and "step 3 of 100".
 void DropTotal(std::string_view* text) {
   std::string_view before = *text;
   if (TakeNumber(&before).empty()) return;
@@ -45,7 +45,7 @@ void DropTotal(std::string_view* text) {
   if (!before.empty() && IsDigit(before.back())) *text = before;
 }
 
-// What may stand before a word without a number: "optimizer.step" is a part of one.
+// A character that may stand before a word without a number: "optimizer.step" is a part of one.
 bool IsOfTraining(std::string_view before) {
   DropLast(" _", &before);
   return before.empty() || before == "train" || before == "training";

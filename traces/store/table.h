@@ -30,7 +30,7 @@ struct Column {
   ColumnType type = ColumnType::kInteger;  // its declaration as a member says it
 };
 
-// What a column holds, and so what a reader of a file that may hold anything makes of it (table_reader.h).
+// The type of a column, and so what a reader of a file that may hold anything makes of it (table_reader.h).
 enum class Holds : uint8_t {
   kInteger,  // any
   kTime,     // ns
@@ -68,7 +68,7 @@ class Table {
   size_t size_ = 0;
 };
 
-// What table classes derive from: members of the types below append themselves, in the order in which they
+// The base of table classes: members of the types below append themselves, in the order in which they
 // are declared.
 template <typename T>
 class TableOf : public Table {

@@ -130,7 +130,7 @@ void ReadRows(Database& database, const T& table,
               std::initializer_list<Wanted<std::type_identity_t<T>>> columns, Visit visit) {
   ReadRowsOf(database, table, columns, {}, visit);
 }
-// Of one run.
+// The rows of one run.
 template <typename T, typename Visit>
 void ReadRunRows(Database& database, const T& table, int run,
                  std::initializer_list<Wanted<std::type_identity_t<T>>> columns, Visit visit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file is that is no database, so that the error can say what to do. Internal to traces.
+// The kind of a file that is no database, so that the error can say what to do. Internal to traces.
 // Internal to traces.
 #pragma once
 
