@@ -222,3 +222,28 @@ def test_a_norm_has_its_tensors_on_one_device(norm, tmp_path):
     devices = {node["name"]: node["device"] for node in nodes if node["op"] == "VarHandleOp"}
     assert len({device for name, device in devices.items() if name.startswith("1/")}) == 1
     assert len(set(devices.values())) == 2
+
+
+class Cached(nn.Module):
+    """Adds what it is given to a cache, which is a buffer of its or lies beside it."""
+
+    def __init__(self, beside):
+        super().__init__()
+        cache = torch.zeros(4, 8)
+        self.kept = [cache] if beside else None
+        if not beside:
+            self.register_buffer("cache", cache)
+
+    def forward(self, x, row):
+        cache = self.kept[0] if self.kept else self.cache
+        cache[1:].index_copy_(0, row, x)
+        return cache.sum(0)
+
+
+def test_a_cache_is_a_buffer_of_the_model_or_refused():
+    """The line of this file that writes is named."""
+    step = torch.ones(1, 8), torch.tensor([2])
+    exported = export(Cached(beside=False), step, batch_axis=None)
+    assert list(exported.parameters) == ["cache"]
+    with pytest.raises(ValueError, match=r"changes a tensor at torch_fidelity_test.py:\d+ that is no buffer .*register_buffer"):
+        export(Cached(beside=True), step, batch_axis=None)
