@@ -51,7 +51,7 @@ void Arena::Split(int number, int64_t bytes) {
   MarkFree(rest);
 }
 
-// What is free at the end need only grow by what it lacks. -1: it cannot.
+// A free block at the end need only grow by what it lacks. -1: there is none.
 int Arena::GrowLast(int64_t bytes, CommandId command) {
   if (last_ < 0 || !block(last_).free || block(last_).bytes >= bytes) return -1;
   const auto users = Users(last_);

@@ -249,6 +249,30 @@ class _Functional(torch.fx.Interpreter):
         return super().call_function(target, args, kwargs)
 
 
+def _base(node):
+    """What a view of a view is one of. A constant that the model makes in its step is its own."""
+    while node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload) and "lift" not in str(node.target):
+        returns = node.target._schema.returns
+        if not returns or returns[0].alias_info is None or not isinstance(node.args[0], torch.fx.Node):
+            break
+        node = node.args[0]
+    return node
+
+
+def _refuse_changed_constants(graph):
+    """Of a tensor that is neither the model's nor an input, what a step writes would be lost after it."""
+    for node in graph.graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if node.op != "call_function" or schema is None or not schema.is_mutable:
+            continue
+        for argument, value in zip(schema.arguments, node.args):
+            written = argument.alias_info is not None and argument.alias_info.is_write
+            if written and isinstance(value, torch.fx.Node) and _base(value).op == "get_attr":
+                line = line_of(node.meta.get("stack_trace")) or "a line of a library"
+                raise ValueError(f"the step changes a tensor at {line} that is no buffer of the model, as that of a cache beside "
+                                 "it; register it as a buffer (Module.register_buffer), so that it is kept from step to step")
+
+
 def capture(model, state, inputs, batch, loss, trains, before_update=None, fused=False):
     """`state`: by name every parameter and buffer once; those that want no gradient as they are. `batch`: traced with one
     of this size; None: with that of `inputs`. `before_update`: called with parameters that have gradients. `fused`: ops stay as PyTorch runs them."""
@@ -271,6 +295,7 @@ def capture(model, state, inputs, batch, loss, trains, before_update=None, fused
         stack.enter_context(mode)
         graph = make_fx(step, **_LINES)(*fakes)
         traceback.current_meta.pop(_MODULE, None)
+        _refuse_changed_constants(graph)
         calls = _number_calls(graph)
         stack.enter_context(torch.no_grad())
         graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table(fused))(*fakes)

@@ -14,15 +14,17 @@ from lanescope.torch.graph_def import Content, Dtype, encode_node, encode_versio
 DTYPE_OF = {
     torch.float32: "float32", torch.float64: "float64", torch.float16: "float16", torch.bfloat16: "bfloat16",
     torch.int8: "int8", torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.uint8: "uint8",
-    torch.bool: "bool", torch.complex64: "complex64",
+    torch.bool: "bool", torch.complex64: "complex64", torch.float8_e4m3fn: "float8_e4m3fn", torch.float8_e5m2: "float8_e5m2",
 }
+# Types that NumPy has not go as integers of their width.
+_BITS = {torch.bfloat16: torch.int16, torch.float8_e4m3fn: torch.int8, torch.float8_e5m2: torch.int8}
 
 
 def content_of(tensor):
     """A torch tensor as the attribute of a Const."""
     tensor = tensor.detach().contiguous().cpu()
     dtype = DTYPE_OF[tensor.dtype]
-    bits = tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor
+    bits = tensor.view(_BITS.get(tensor.dtype, tensor.dtype))
     return Content(dtype, tensor.shape, bits.numpy().tobytes())
 
 

@@ -218,7 +218,13 @@ class _Export:
                     raise
                 self._notes.append(str(problem))
             self._e.go_back_to(before)
-        return self._translate_for(None, self._e)
+        try:
+            return self._translate_for(None, self._e)
+        except RuntimeError as problem:
+            if inputs.batch and hasattr(problem, "add_note"):  # since Python 3.11
+                problem.add_note("The model was traced for another batch before: if it keeps tensors from one call to the next, as a "
+                                 "cache does, give batch_axis=None.")
+            raise
 
     def _translate_for(self, batch, emitter):
         captured = self._capture(batch)

@@ -12,6 +12,7 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 DTYPES = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "complex64": 8, "int64": 9,
     "bool": 10, "bfloat16": 14, "float16": 19, "resource": 20,
+    "float8_e5m2": 24, "float8_e4m3fn": 25,
 }
 
 

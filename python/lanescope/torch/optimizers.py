@@ -59,8 +59,8 @@ def _traced(e, optimizer, group, members, updates, inits):
         try:
             mine, first, unknown = traced_update(e, optimizer, group, member)
         except Exception as problem:
-            raise NotImplementedError(f"optimizer {name} has no graph here; take SGD, Adam, AdamW, RMSprop, Adagrad, Adadelta "
-                                      "or Muon") from problem
+            raise NotImplementedError(f"optimizer {name} has no graph here; take SGD, Adam, AdamW, Adafactor, RMSprop, Adagrad, "
+                                      "Adadelta, Adamax, NAdam, RAdam, ASGD, Rprop or Muon") from problem
         updates += mine
         inits += first
         e.unknown_updates += unknown
