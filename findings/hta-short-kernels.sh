@@ -19,7 +19,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR="$scratch"
 cd "$scratch"
-python3 -m pip install --quiet --no-compile --target "$scratch/packages" HolisticTraceAnalysis==0.5.0 pandas==3.1.1 numpy==2.4.6
+# Without the notebooks that the package asks for and does not import.
+python3 -m pip install --quiet --no-compile --no-deps --target "$scratch/packages" HolisticTraceAnalysis==0.5.0 pandas==3.1.1 numpy==2.4.6 \
+  networkx==3.6.1 plotly==7.1.0 narwhals==2.29.0 psutil==7.2.2 PyYAML==6.0.4 python-dateutil==4.0.0
 cat > "$scratch/breakdown.py" <<'END'
 import json
 import os
