@@ -16,6 +16,7 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/runs/run_diff.h"
+#include "traces/report/operator_identity.h"
 
 namespace lanescope::cli {
 namespace {
@@ -28,6 +29,18 @@ struct DiffOptions {
   int step = -1;
   int top = 20;
   bool as_json = false, as_csv = false;
+};
+
+constexpr char kByKernel[] = "kernel", kByOperator[] = "operator", kByRange[] = "nvtx";
+// Kernels are matched by their own names where those match this share of the time.
+constexpr double kEnoughMatched = 0.5;
+
+// Two runs matched by names: those of nodes, kernels, operators or ranges.
+struct Matched {
+  RunDiff diff;
+  std::string by;
+  double share = 0;             // of the time, of what ran in both
+  double share_of_kernels = 0;  // by the names of kernels
 };
 
 int64_t Rounded(double ns) { return std::llround(ns); }
@@ -65,7 +78,8 @@ Json SideJson(const OpDiff::Side& side) {
 }
 
 void PrintDiffJson(const RunPair& pair, const ProfiledRun& run_a, const ProfiledRun& run_b,
-                   const RunDiff& diff) {
+                   const Matched& matched) {
+  const RunDiff& diff = matched.diff;
   Json ops = Json::array();
   for (const OpDiff& op : diff.ops) {
     ops.push_back({{"name", op.name},
@@ -79,6 +93,8 @@ void PrintDiffJson(const RunPair& pair, const ProfiledRun& run_a, const Profiled
   const Json result = {{"a", a},
                        {"b", b},
                        {"difference", DifferenceJson(a["parts"], b["parts"])},
+                       {"by", matched.by},
+                       {"matched", matched.share},
                        {"ops", ops},
                        {"verdict", DiffVerdict(diff)}};
   PrintJson(result.dump(2, ' ', false, Json::error_handler_t::replace));
@@ -162,11 +178,41 @@ void PrintOps(const RunDiff& diff, int top) {
   if (shown < diff.ops.size()) Print("{} more; --top 0 shows all\n", diff.ops.size() - shown);
 }
 
+Matched MatchRuns(const DiffOptions& options, const RunPair& pair, const RunProfile& a, const RunProfile& b) {
+  Matched matched{DiffRuns(a, b, options.by == kByRange), options.by};
+  matched.share = matched.share_of_kernels = traces::MatchedShare(matched.diff);
+  const bool of_kernels = !a.by_node && !b.by_node;
+  if (options.by == "op" && of_kernels) matched.by = kByKernel;
+  const bool few = matched.by == kByKernel && options.by != kByKernel && matched.share < kEnoughMatched;
+  if (!of_kernels || (!few && options.by != kByOperator)) return matched;
+  const ProfiledPair named = ReadProfilesByOperators(pair, options.step);
+  RunDiff by_operator = DiffRuns(named.a, named.b);
+  const double share = traces::MatchedShare(by_operator);
+  if (few && share <= matched.share) return matched;
+  matched.diff = std::move(by_operator);
+  matched.by = kByOperator;
+  matched.share = share;
+  return matched;
+}
+
+// Nothing where all is matched.
+void PrintMatched(const Matched& matched) {
+  if (matched.by == kByOperator) {
+    return Print(
+        "\nMatched: {} of the time, by the operators that launched the kernels; by the names of kernels "
+        "{}.\n",
+        PercentText(matched.share, 0), PercentText(matched.share_of_kernels, 0));
+  }
+  if (matched.by == kByKernel && matched.share < 1)
+    Print("\nMatched: {} of the time.\n", PercentText(matched.share, 0));
+}
+
 void ShowDiff(const DiffOptions& options) {
   const RunPair pair = ParseRunPair(options.runs);
   const ProfiledRun a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
-  const RunDiff diff = DiffRuns(a.profile, b.profile, options.by == "nvtx");
-  if (options.as_json) return PrintDiffJson(pair, a, b, diff);
+  const Matched matched = MatchRuns(options, pair, a.profile, b.profile);
+  const RunDiff& diff = matched.diff;
+  if (options.as_json) return PrintDiffJson(pair, a, b, matched);
   if (options.as_csv) return PrintDiffCsv(diff, ShownOps(diff, options.top));
   const auto print_run = [](char name, const RunReference& reference, const ProfiledRun& run) {
     if (run.profile.whole) return Print("{}: {} (without steps)\n", name, Describe(reference, run.info));
@@ -177,6 +223,7 @@ void ShowDiff(const DiffOptions& options) {
   print_run('B', pair.b, b);
   PrintParts(diff);
   PrintOps(diff, options.top);
+  PrintMatched(matched);
   Print("\n{}\n", DiffVerdict(diff));
 }
 
@@ -189,8 +236,12 @@ void AddDiff(CLI::App* app) {
   command->add_option("runs", options->runs, "FILE[:RUN] FILE[:RUN], or FILE A B with run numbers")
       ->required()
       ->expected(2, 3);
-  command->add_option("--by", options->by, "Rows: op (nodes or kernels), or nvtx (ranges)")
-      ->check(CLI::IsMember({"op", "nvtx"}))
+  command
+      ->add_option(
+          "--by", options->by,
+          "Rows: op (nodes; kernels, or where two runs have few of those in common operators), kernel, "
+          "operator, or nvtx (ranges)")
+      ->check(CLI::IsMember({"op", kByKernel, kByOperator, kByRange}))
       ->capture_default_str();
   command->add_option("--step", options->step, kStepHelp)->check(CLI::Range(0, 1'000'000'000));
   command->add_option("--top", options->top, "Rows to print; 0: all")

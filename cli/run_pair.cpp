@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "traces/read/trace_view.h"
+#include "traces/report/operator_identity.h"
 #include "traces/report/profiler_share.h"
 
 namespace lanescope::cli {
@@ -106,6 +107,15 @@ ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
   const RunView view = traces::StreamView(reader, reference.run, &run);
   RunProfile profile = whole(&run, view);
   return {run.info, std::move(profile), {}};
+}
+
+ProfiledPair ReadProfilesByOperators(const RunPair& pair, int step) {
+  const auto read = [](const RunReference& of) {
+    return traces::TraceReader(AsTrace(of.path)).ReadRun(of.run);
+  };
+  traces::TraceRun a = read(pair.a), b = read(pair.b);
+  traces::NameByOperators(&a, &b);
+  return {ProfileRun(traces::ViewOfRun(a), step), ProfileRun(traces::ViewOfRun(b), step)};
 }
 
 void NoteInferredQueues(const traces::TraceRun& run) {

@@ -40,6 +40,11 @@ struct ProfiledRun {
 };
 // `step`: over this step alone; -1: over the middle half of the steps. Says where the file does not tell all.
 ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins = false);
+// Two runs whose kernels have the names of the operators that launched them (traces::NameByOperators).
+struct ProfiledPair {
+  RunProfile a, b;
+};
+ProfiledPair ReadProfilesByOperators(const RunPair& pair, int step);
 // Says that the run's queues are inferred, if they are.
 void NoteInferredQueues(const traces::TraceRun& run);
 

@@ -34,7 +34,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 string(REGEX REPLACE "\\..*" "" fmt_major "${fmt_VERSION}")
 math(EXPR fmt_next "${fmt_major} + 1")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-    "libfmt-dev (>= ${fmt_major}), libfmt-dev (<< ${fmt_next}), libprotobuf-dev (>= ${Protobuf_VERSION}), nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev, libpng-dev, libjpeg-dev, libfarmhash-dev")
+    "libfmt-dev (>= ${fmt_major}), libfmt-dev (<< ${fmt_next}), libprotobuf-dev (>= ${Protobuf_VERSION}), nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev, libsimdjson-dev, libpng-dev, libjpeg-dev, libfarmhash-dev")
 # What Debian wants to find in each package: its licence, whose text each Debian has, and its changes.
 file(WRITE ${PROJECT_BINARY_DIR}/changelog "lanescope (${PROJECT_VERSION}) unstable; urgency=medium
 
@@ -50,6 +50,13 @@ foreach(pair program:lanescope development:liblanescope-dev cuda:lanescope-cuda)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright ${PROJECT_BINARY_DIR}/changelog.gz
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endforeach()
+# simdjson has another name in each release: the program carries it, where its RPATH looks.
+get_target_property(simdjson_file simdjson::simdjson LOCATION)
+get_filename_component(simdjson_file ${simdjson_file} REALPATH)
+string(REGEX MATCH "^[^.]+\\.so\\.[0-9]+" simdjson_name "${simdjson_file}")
+get_filename_component(simdjson_name ${simdjson_name} NAME)
+install(FILES ${simdjson_file} RENAME ${simdjson_name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lanescope COMPONENT program)
+get_filename_component(simdjson_folder ${simdjson_file} DIRECTORY)
 # NVIDIA's libraries come from NVIDIA's own packages, or none.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME lanescope-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "lanescope (= ${PROJECT_VERSION}), libc6, libstdc++6, libgcc-s1")

@@ -136,7 +136,7 @@ THIRD_PARTY = (
     ("Google Benchmark", re.compile(r"benchmark/"), lambda path: path.startswith("bench/")),
 )
 # What a header that several libraries see must not bring in.
-NOT_IN_SHARED = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|sqlite3\.h$|CLI/)")
+NOT_IN_SHARED = re.compile(r"(google/protobuf/|.*\.pb\.h$|nlohmann/|simdjson\.h$|sqlite3\.h$|CLI/)")
 
 # Folders whose names are in lanescope::FOLDER; those of core are in lanescope itself.
 NAMESPACES = frozenset({"graphs", "exec", "sims", "traces", "profiler", "study", "gui", "cli", "python"})

@@ -9,7 +9,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache pkgconf git python3
-  protobuf-compiler libprotobuf-dev libsqlite3-dev zlib1g-dev
+  protobuf-compiler libprotobuf-dev libsqlite3-dev zlib1g-dev libsimdjson-dev
   libcli11-dev nlohmann-json3-dev libfmt-dev
   libopenblas-dev libfarmhash-dev
   libimgui-dev libglfw3-dev libegl-dev libgl-dev libpng-dev libjpeg-dev fonts-dejavu-core

@@ -34,6 +34,7 @@ for library in libc6 libstdc++6 libsqlite3-0 libopenblas0; do
 done
 # Its name has a version that differs between the releases the package is for.
 [[ $depends != *libfmt* ]] || fail "the package depends on a libfmt, which releases have different ones of"
+[[ $depends != *libsimdjson* ]] || fail "the package depends on a libsimdjson, which releases have different ones of"
 [[ $depends != *-dev* && $depends != *gcc-[0-9]* && $depends != *g++* ]] || fail "the package wants a compiler"
 dpkg-deb --extract "$deb" "$work/deb"
 for path in share/man/man1/lanescope.1.gz share/man/man1/lanescope-run.1.gz share/doc/lanescope/copyright \

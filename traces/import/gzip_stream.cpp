@@ -34,6 +34,14 @@ std::string GzipBuffer::problem() const {
   return text;
 }
 
+std::string InflatedHead(const std::string& path) {
+  constexpr std::streamsize kLookedAt = 4096;
+  GzipBuffer file(path, [](int64_t) {});
+  std::string head(kLookedAt, 0);
+  head.resize(static_cast<size_t>(file.sgetn(head.data(), kLookedAt)));
+  return head;
+}
+
 GzipBuffer::int_type GzipBuffer::underflow() {
   const int count = gzread(file_->handle, buffer_.data(), static_cast<unsigned>(buffer_.size()));
   if (count <= 0) return traits_type::eof();

@@ -34,4 +34,7 @@ class GzipBuffer : public std::streambuf {
   std::array<char, size_t{1} << 16> buffer_{};
 };
 
+// The first 4 KiB, inflated; less where there are no more, or they are damaged. Throws NotFound.
+std::string InflatedHead(const std::string& path);
+
 }  // namespace lanescope::traces

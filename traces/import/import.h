@@ -30,9 +30,9 @@ struct ImportCounts {
 };
 
 // By name and first bytes: "JSON" (PyTorch's profiler, TensorFlow's timeline, ONNX Runtime's), "XPlane",
-// "Chakra", "RunMetadata", "nvprof", "nvprof's print". Throws nothing for files that are not there: empty,
-// unless their name says more, as for what no import is of use for: a trace in SQLite, a graph, something
-// else.
+// "rocprofv3", "Chakra", "RunMetadata", "nvprof", "nvprof's print". Throws nothing for files that are not
+// there: empty, unless their name says more, as for what no import is of use for: a trace in SQLite, a graph,
+// something else.
 std::string_view FormatOf(const std::string& path);
 
 // What a path stands for where an import is of use: the file itself, or of a folder those of a job's ranks,

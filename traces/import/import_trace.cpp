@@ -13,16 +13,18 @@ void ImportTrace::LeaveOut(const std::string& named, int64_t count) {
 }
 
 int ImportNames::Intern(std::string_view text) {
-  const auto [entry, is_new] = numbers_.try_emplace(std::string(text), static_cast<int>(trace_.names.size()));
-  if (!is_new) return entry->second;
+  const auto known = numbers_.find(text);
+  if (known != numbers_.end()) return known->second;
   room_ -= std::ssize(text);
   if (room_ < 0) {
     Throw(Code::kResourceExhausted,
           "the trace has too many different names, shapes and call stacks; record a shorter time, or without "
           "stacks");
   }
+  const int number = static_cast<int>(trace_.names.size());
+  numbers_.emplace(text, number);
   trace_.names.emplace_back(text);
-  return entry->second;
+  return number;
 }
 
 void CheckImportGoesOn(const std::atomic<bool>* cancelled) {

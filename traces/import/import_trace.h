@@ -7,6 +7,7 @@
 #include <atomic>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -136,6 +137,12 @@ struct ImportTrace {
   void LeaveOut(const std::string& category, int64_t count = 1);
 };
 
+// Texts that are looked for as views.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+
 // Texts as numbers of ImportTrace::names. The trace must outlive it.
 class ImportNames {
  public:
@@ -148,7 +155,7 @@ class ImportNames {
  private:
   ImportTrace& trace_;
   int64_t room_;
-  std::unordered_map<std::string, int> numbers_;
+  std::unordered_map<std::string, int, TextHash, std::equal_to<>> numbers_;
 };
 
 // Throws Cancelled once `*cancelled` is true; null: never.

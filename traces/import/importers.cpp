@@ -7,6 +7,7 @@
 #include "traces/import/kineto_events.h"
 #include "traces/import/nvprof_text.h"
 #include "traces/import/nvprof_trace.h"
+#include "traces/import/rocprof_trace.h"
 #include "traces/import/run_metadata.h"
 #include "traces/import/xplane_trace.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 // The first that knows a file reads it.
 constexpr Importer kImporters[] = {
+    {"rocprofv3", true, IsRocprof, ReadRocprof},
     {"JSON", true, IsJsonTrace, ReadKineto},
     {"XPlane", true, IsXPlane, ReadXPlane},
     {"Chakra", true, IsChakra, ReadChakra},

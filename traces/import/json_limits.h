@@ -15,7 +15,8 @@ inline constexpr int64_t kMostEventBytes = int64_t{16} << 20;
 inline constexpr int64_t kMostEventValues = int64_t{1} << 18;
 inline constexpr int kDeepestJson = 100;
 
-// Told of every piece that is read and of every value that begins. Not thread-safe.
+// Told of every piece that is read and of every value that begins; where events are taken out of the text
+// first (EventSieve), of what passes. Not thread-safe.
 class JsonLimits {
  public:
   // Both must outlive it; `cancelled` may be null.

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "traces/import/event_list.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/kineto_fields.h"
 
@@ -14,24 +15,22 @@ namespace {
 using Json = nlohmann::json;
 using Kind = ImportEvent::Kind;
 
-std::string Dumped(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 // The profiler's own, and what programs add by add_metadata_json.
 constexpr const char* kHostKeys[] = {"host_name", "hostname", "host"};
 
 // Processes may number the groups that they are in: these ranks tell them apart.
-std::string ProcessGroup(const Json& args) {
-  const std::string* name = JsonText(args, "Process Group Name");
-  const auto ranks = args.find("Process Group Ranks");
-  std::string group = name == nullptr ? "" : *name;
-  if (ranks != args.end() && (ranks->is_string() || ranks->is_array()))
-    group += (group.empty() ? "" : " ") + (ranks->is_string() ? ranks->get<std::string>() : Dumped(*ranks));
-  return group;
+std::string ProcessGroup(const JsonFields& args) {
+  std::string group(JsonText(args, "Process Group Name").value_or(""));
+  const JsonValue* ranks = args.Find("Process Group Ranks");
+  if (ranks == nullptr || ranks->kind == JsonValue::Kind::kPlain) return group;
+  const bool is_text = ranks->kind == JsonValue::Kind::kText;
+  return group + (group.empty() ? "" : " ") +
+         (is_text ? std::string(ranks->text) : MinifiedJson(ranks->text));
 }
 
 }  // namespace
 
-void KinetoDetails::Read(const Json& args, ImportEvent* event) {
+void KinetoDetails::Read(const JsonFields& args, ImportEvent* event) {
   event->device = JsonId(args, "device").value_or(event->device);
   event->stream = JsonId(args, "stream").value_or(event->stream);
   event->context = JsonId(args, "context").value_or(0);
@@ -39,8 +38,8 @@ void KinetoDetails::Read(const Json& args, ImportEvent* event) {
   if (const int64_t correlation = JsonId(args, "correlation").value_or(0); correlation > 0)
     event->correlation = correlation;
   event->bytes = std::max<int64_t>(0, JsonInteger(args, "bytes").value_or(0));
-  event->graph = JsonId(args, "graph id").value_or(0) > 0 ? *JsonId(args, "graph id") : -1;
-  event->graph_node = JsonId(args, "graph node id").value_or(0) > 0 ? *JsonId(args, "graph node id") : -1;
+  if (const int64_t graph = JsonId(args, "graph id").value_or(0); graph > 0) event->graph = graph;
+  if (const int64_t node = JsonId(args, "graph node id").value_or(0); node > 0) event->graph_node = node;
   switch (event->kind) {
     case Kind::kKernel:
       return AddLaunch(args, event);
@@ -62,14 +61,14 @@ void KinetoDetails::Read(const Json& args, ImportEvent* event) {
 }
 
 // Of a copy between devices. `inDevice` carried it out, where nothing else says so.
-void KinetoDetails::AddEnds(const Json& args, ImportEvent* copy) {
+void KinetoDetails::AddEnds(const JsonFields& args, ImportEvent* copy) {
   const auto device = [&](const char* key) {
     const int64_t number = JsonId(args, key).value_or(-1);
     return number > INT32_MAX ? -1 : number;
   };
   copy->src_device = device("fromDevice");
   copy->dst_device = device("toDevice");
-  if (!args.contains("device") && device("inDevice") >= 0) copy->device = device("inDevice");
+  if (args.Find("device") == nullptr && device("inDevice") >= 0) copy->device = device("inDevice");
 }
 
 void KinetoDetails::Note(const ImportEvent& event) {
@@ -80,17 +79,20 @@ void KinetoDetails::Note(const ImportEvent& event) {
   if (trace_.process < 0 && event.pid > 0 && event.pid <= kMostPids) trace_.process = event.pid;
 }
 
-void KinetoDetails::AddCounters(const Json& args, ImportEvent* range) {
+void KinetoDetails::AddCounters(const JsonFields& args, ImportEvent* range) {
   Json counters = Json::object();
-  for (const auto& [name, value] : args.items()) {
-    if (value.is_number()) counters[name] = value;
-  }
+  args.ForEach([&](std::string_view name, const JsonValue& value) {
+    if (value.kind != JsonValue::Kind::kPlain) return;
+    Json number = Json::parse(value.text, nullptr, false);
+    if (number.is_number()) counters[std::string(name)] = std::move(number);
+  });
   for (const char* place : {"device", "stream", "context", "correlation"}) counters.erase(place);
-  if (!counters.empty()) range->counted = names_.Intern(Dumped(counters));
+  if (!counters.empty())
+    range->counted = names_.Intern(counters.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // How it was launched, and of NCCL's kernels what they move.
-void KinetoDetails::AddLaunch(const Json& args, ImportEvent* kernel) {
+void KinetoDetails::AddLaunch(const JsonFields& args, ImportEvent* kernel) {
   ImportLaunch launch;
   const bool has_grid = ReadJsonSize(args, "grid", &launch.grid),
              has_block = ReadJsonSize(args, "block", &launch.block);
@@ -104,17 +106,17 @@ void KinetoDetails::AddLaunch(const Json& args, ImportEvent* kernel) {
   if (kernel->correlation >= 0) AddCollective(args, kernel->correlation);
 }
 
-void KinetoDetails::AddCollective(const Json& args, int64_t correlation) {
-  const std::string* kind = JsonText(args, "Collective name");
-  if (kind == nullptr) return;
-  const std::string* type = JsonText(args, "dtype");
+void KinetoDetails::AddCollective(const JsonFields& args, int64_t correlation) {
+  const auto kind = JsonText(args, "Collective name");
+  if (!kind) return;
+  const auto type = JsonText(args, "dtype");
   ImportCollective collective;
   collective.correlation = correlation;
   collective.kind = names_.Intern(*kind);
   if (const std::string group = ProcessGroup(args); !group.empty()) collective.group = names_.Intern(group);
   const int64_t elements = std::max<int64_t>(
       {0, JsonInteger(args, "In msg nelems").value_or(0), JsonInteger(args, "Out msg nelems").value_or(0)});
-  const int64_t size = type == nullptr ? 0 : TorchTypeBytes(*type);
+  const int64_t size = type ? TorchTypeBytes(*type) : 0;
   constexpr int64_t kMaxBytes = int64_t{1} << 60;
   if (size > 0 && elements <= kMaxBytes / size) collective.bytes = elements * size;
   const auto rank = [&](const char* key) {
@@ -127,18 +129,21 @@ void KinetoDetails::AddCollective(const Json& args, int64_t correlation) {
 }
 
 // Shapes and types of its inputs and who called it, if the profiler was asked to note them.
-void KinetoDetails::AddOperator(const Json& args, ImportEvent* range) {
+void KinetoDetails::AddOperator(const JsonFields& args, ImportEvent* range) {
   const auto list = [&](const char* key) {
-    const auto found = args.find(key);
-    return found == args.end() || !found->is_array() || found->empty() ? -1 : names_.Intern(Dumped(*found));
+    const JsonValue* found = args.Find(key);
+    if (found == nullptr || !found->text.starts_with('[') || found->kind != JsonValue::Kind::kNested)
+      return -1;
+    const std::string minified = MinifiedJson(found->text);
+    return minified == "[]" ? -1 : names_.Intern(minified);
   };
   ImportOperator details;
   details.shapes = list("Input Dims");
   for (const char* key : {"Input type", "Input Types"}) {
     if (details.types < 0) details.types = list(key);
   }
-  const std::string* stack = JsonText(args, "Call stack");
-  if (stack != nullptr && !stack->empty()) details.stack = names_.Intern(*stack);
+  const auto stack = JsonText(args, "Call stack");
+  if (stack && !stack->empty()) details.stack = names_.Intern(*stack);
   if (details == ImportOperator()) return;
   const auto [entry, is_new] = operators_.try_emplace(details, static_cast<int>(trace_.operators.size()));
   if (is_new) trace_.operators.push_back(details);
@@ -159,50 +164,50 @@ void KinetoDetails::NameStreams() {
   });
 }
 
-int64_t KinetoDetails::ProcessOf(const Json& event) {
+int64_t KinetoDetails::ProcessOf(const JsonFields& event) {
   constexpr int64_t kFirst = 0xffffff;  // beyond those of Linux
   if (const auto number = JsonId(event, "pid")) return *number;
-  const std::string* named = JsonText(event, "pid");
-  if (named == nullptr) return 0;
-  const auto [entry, is_new] = named_pids_.try_emplace(*named, kFirst - std::ssize(named_pids_));
+  const auto named = JsonText(event, "pid");
+  if (!named) return 0;
+  const auto [entry, is_new] = named_pids_.try_emplace(std::string(*named), kFirst - std::ssize(named_pids_));
   if (is_new) trace_.processes.push_back({entry->second, names_.Intern(*named)});
   return entry->second;
 }
 
-int64_t KinetoDetails::ThreadOf(const Json& event, int64_t pid) {
+int64_t KinetoDetails::ThreadOf(const JsonFields& event, int64_t pid) {
   constexpr int64_t kFirst = 0xffffff;
   constexpr std::string_view kStream = "stream ";
   if (const auto number = JsonId(event, "tid")) return *number;
-  const std::string* named = JsonText(event, "tid");
-  if (named == nullptr || !JsonId(event, "pid")) return 0;  // what stands for itself has no threads
+  const auto named = JsonText(event, "tid");
+  if (!named || !JsonId(event, "pid")) return 0;  // what stands for itself has no threads
   if (const auto number =
           named->starts_with(kStream) ? IdOfText(named->substr(kStream.size())) : std::nullopt)
     return *number;
-  const auto [entry, is_new] = named_tids_.try_emplace({pid, *named}, kFirst - std::ssize(named_tids_));
+  const auto [entry, is_new] =
+      named_tids_.try_emplace({pid, std::string(*named)}, kFirst - std::ssize(named_tids_));
   if (is_new) trace_.threads.push_back({pid, entry->second, names_.Intern(*named)});
   return entry->second;
 }
 
-void KinetoDetails::AddName(const Json& event) {
-  const std::string* said = JsonText(event, "name");
-  const auto args = event.find("args");
-  if (said == nullptr || args == event.end() || !args->is_object()) return;
+void KinetoDetails::AddName(const ChromeEvent& event) {
+  const auto said = JsonText(event, "name");
+  if (!said || !event.has_args) return;
   const auto pid = JsonId(event, "pid"), tid = JsonId(event, "tid");
-  const std::string* name = JsonText(*args, "name");
+  const auto name = JsonText(event.args, "name");
   if (*said != "process_name" && *said != "thread_name")
     return trace_.LeaveOut("labels and orders for viewers");
-  if (!pid || name == nullptr) return;
+  if (!pid || !name) return;
   if (*said == "thread_name" && tid) trace_.threads.push_back({*pid, *tid, names_.Intern(*name)});
   if (*said == "process_name") trace_.processes.push_back({*pid, names_.Intern(*name)});
 }
 
-bool KinetoDetails::AddMemory(const Json& event) {
+bool KinetoDetails::AddMemory(const ChromeEvent& event) {
   constexpr int64_t kCuda = 1;  // of c10::DeviceType
-  const auto args = event.find("args");
   const auto time = JsonNanoseconds(event, "ts");
-  if (!time || args == event.end() || !args->is_object()) return false;
-  const auto bytes = JsonInteger(*args, "Total Allocated"), device = JsonInteger(*args, "Device Id");
-  if (JsonInteger(*args, "Device Type") != kCuda || !bytes || *bytes < 0 || !device || *device < 0)
+  if (!time || !event.has_args) return false;
+  const JsonFields& args = event.args;
+  const auto bytes = JsonInteger(args, "Total Allocated"), device = JsonInteger(args, "Device Id");
+  if (JsonInteger(args, "Device Type") != kCuda || !bytes || *bytes < 0 || !device || *device < 0)
     return false;
   trace_.memory.push_back({*time, *device, *bytes});
   return true;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "traces/import/event_fields.h"
 #include "traces/import/import_trace.h"
 
 namespace lanescope::traces {
@@ -20,20 +21,20 @@ class KinetoDetails {
   KinetoDetails(ImportTrace* trace, ImportNames* names) : trace_(*trace), names_(*names) {}
 
   // From an event's arguments, which are an object, to the event, whose kind, process and times are set.
-  void Read(const nlohmann::json& args, ImportEvent* event);
+  void Read(const JsonFields& args, ImportEvent* event);
   // Chrome's viewer has streams as threads of processes that are devices: tells the two apart by what ran
   // there.
   void Note(const ImportEvent& event);
   // Of a range of CUPTI's range profiler: its counters, which are what is a number in its arguments.
-  void AddCounters(const nlohmann::json& args, ImportEvent* range);
+  void AddCounters(const JsonFields& args, ImportEvent* range);
   // Of an event: what the profiler says of itself stands in a process and a thread that have names for
   // numbers, and old ones write "stream 7" for a thread.
-  int64_t ProcessOf(const nlohmann::json& event);
-  int64_t ThreadOf(const nlohmann::json& event, int64_t pid);
+  int64_t ProcessOf(const JsonFields& event);
+  int64_t ThreadOf(const JsonFields& event, int64_t pid);
   // "process_name", "thread_name" and their like.
-  void AddName(const nlohmann::json& event);
+  void AddName(const ChromeEvent& event);
   // False: it is of the host's memory, or does not say how much.
-  bool AddMemory(const nlohmann::json& event);
+  bool AddMemory(const ChromeEvent& event);
   // Of threads and processes: what are streams and devices of viewers is so in the trace.
   void NameStreams();
   // Whether what a file says under this key, beside its events, is of use for ReadFile.
@@ -42,10 +43,10 @@ class KinetoDetails {
   void ReadFile(const nlohmann::json& file, const std::string& path);
 
  private:
-  void AddLaunch(const nlohmann::json& args, ImportEvent* kernel);
-  void AddCollective(const nlohmann::json& args, int64_t correlation);
-  void AddOperator(const nlohmann::json& args, ImportEvent* range);
-  static void AddEnds(const nlohmann::json& args, ImportEvent* copy);
+  void AddLaunch(const JsonFields& args, ImportEvent* kernel);
+  void AddCollective(const JsonFields& args, int64_t correlation);
+  void AddOperator(const JsonFields& args, ImportEvent* range);
+  static void AddEnds(const JsonFields& args, ImportEvent* copy);
   void ReadDevices(const nlohmann::json& list);
   // Where the file says none, by the name that it has or had: tensorboard_trace_handler calls files after the
   // host and the process, "node7_4711.1694128201545.pt.trace.json", and the process must be one of the

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <istream>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -18,20 +19,18 @@
 #include "traces/import/kineto_details.h"
 #include "traces/import/kineto_fields.h"
 #include "traces/import/onnx_runtime_profile.h"
-#include "traces/import/strict_json.h"
 #include "traces/import/tensorflow_timeline.h"
 #include "traces/store/kernel_name.h"
 
 namespace lanescope::traces {
 namespace {
 
-using Json = nlohmann::json;
 using Kind = ImportEvent::Kind;
 
 constexpr const char* kCounted = "cuda_profiler_range";  // of CUPTI's range profiler
 
-std::optional<Kind> KindOf(const std::string& category) {
-  static const std::unordered_map<std::string, Kind> kKinds = {
+std::optional<Kind> KindOf(std::string_view category) {
+  static const std::unordered_map<std::string_view, Kind> kKinds = {
       {"kernel", Kind::kKernel},         {"Kernel", Kind::kKernel},
       {"gpu_memcpy", Kind::kCopy},       {"Memcpy", Kind::kCopy},
       {"gpu_memset", Kind::kMemset},     {"Memset", Kind::kMemset},
@@ -52,20 +51,18 @@ std::optional<Kind> KindOf(const std::string& category) {
 class Reader {
  public:
   Reader(std::string path, const std::atomic<bool>* cancelled, const ImportProgress& progress)
-      : path_(std::move(path)), limits_(path_, cancelled), progress_(progress) {
+      : path_(std::move(path)), limits_(path_, cancelled), cancelled_(cancelled), progress_(progress) {
     trace_.format = "Kineto";
   }
 
   ImportTrace Read() {
     RefuseEndlessFile(path_);
-    GzipBuffer buffer(path_, [this](int64_t bytes) { limits_.Read(bytes); });
+    GzipBuffer buffer(path_, [cancelled = cancelled_](int64_t) { CheckImportGoesOn(cancelled); });
     buffer_ = &buffer;
     std::error_code unknown;
     file_bytes_ = static_cast<double>(std::filesystem::file_size(path_, unknown));
-    StrictJson strict(&buffer);
-    std::istream file(&strict);
     const ChromeFile read = ReadChromeEvents(
-        file, {&limits_, [this](const Json& event) { AddEvent(event); }, KinetoDetails::IsOfFile});
+        &buffer, {&limits_, [this](const ChromeEvent& event) { AddEvent(event); }, KinetoDetails::IsOfFile});
     if (const std::string problem = buffer.problem(); !problem.empty())
       Throw(Code::kDataLoss, "{} is damaged: {}", path_, problem);
     if (!read.problem.empty()) {
@@ -75,14 +72,14 @@ class Reader {
     }
     if (!read.has_events)
       Throw(Code::kInvalidArgument, "{} is no Chrome trace: it has no traceEvents", path_);
-    trace_.mended = strict.mended();
-    trace_.cut_short = strict.closed();
+    trace_.mended = read.mended;
+    trace_.cut_short = read.cut_short;
     Finish(read.rest);
     return std::move(trace_);
   }
 
  private:
-  void Finish(const Json& rest) {
+  void Finish(const nlohmann::json& rest) {
     timeline_.Finish();
     details_.ReadFile(rest, path_);
     AddEarly();
@@ -95,30 +92,27 @@ class Reader {
     }
   }
 
-  void AddEvent(const Json& event) {
+  void AddEvent(const ChromeEvent& event) {
     constexpr int64_t kBetweenReports = 1 << 14;
     if (++seen_ % kBetweenReports == 0 && progress_ && file_bytes_ > 0)
       progress_(std::min(1.0, static_cast<double>(buffer_->position()) / file_bytes_));
-    if (!event.is_object()) return;
-    // Not compared as Json with "X": that allocates in a function that must not throw.
-    const std::string *phase = JsonText(event, "ph"), *category = JsonText(event, "cat");
-    if (phase == nullptr) return;
+    const auto phase = JsonText(event, "ph");
+    if (!phase) return;
     if (*phase == "M") return details_.AddName(event);
-    static const std::string kNone;
-    const std::string& of = category == nullptr ? kNone : *category;
-    const std::string* name = JsonText(event, "name");
+    const std::string_view of = JsonText(event, "cat").value_or("");
+    const auto name = JsonText(event, "name");
     // From calls to what they launched: correlation ids say that.
     if (*phase == "s" || *phase == "t" || *phase == "f") {
-      if (of != "ac2g" && of != "async_cpu_to_gpu") trace_.LeaveOut("arrows (" + of + ")");
+      if (of != "ac2g" && of != "async_cpu_to_gpu") trace_.LeaveOut(fmt::format("arrows ({})", of));
       return;
     }
-    if (*phase == "i" && name != nullptr && *name == "[memory]" && details_.AddMemory(event)) return;
+    if (*phase == "i" && name == "[memory]" && details_.AddMemory(event)) return;
     if (*phase == "X" && of == "Op" && timeline_.Add(event)) return;
     if (*phase == "X" && onnx_runtime_.Add(event, of)) return;
     const auto kind = *phase == "X" ? KindOf(of) : std::nullopt;
-    if (!kind) return trace_.LeaveOut(!of.empty() || name == nullptr ? of : *name);
+    if (!kind) return trace_.LeaveOut(std::string(of.empty() ? name.value_or("") : of));
     const auto start = JsonNanoseconds(event, "ts"), length = JsonNanoseconds(event, "dur");
-    if (!start || !length || *length < 0 || name == nullptr) {
+    if (!start || !length || *length < 0 || !name) {
       ++trace_.skipped;
       return;
     }
@@ -126,7 +120,7 @@ class Reader {
     AddActivity(event, of, *kind, *name, *start, *length);
   }
 
-  void AddActivity(const Json& event, const std::string& category, Kind kind, const std::string& name,
+  void AddActivity(const ChromeEvent& event, std::string_view category, Kind kind, std::string_view name,
                    int64_t start_ns, int64_t length_ns) {
     ImportEvent result;
     result.kind = kind;
@@ -135,25 +129,32 @@ class Reader {
     result.pid = details_.ProcessOf(event);
     result.tid = details_.ThreadOf(event, result.pid);
     if (kind == Kind::kKernel) {
-      const std::string demangled = KinetoKernelName(name);
-      result.name = names_.Intern(demangled);
-      result.brief = names_.Intern(ShortKernelName(demangled));
+      std::tie(result.name, result.brief) = NamesOfKernel(name);
     } else {
       result.name = names_.Intern(name);
     }
     // Of what ran on a device, viewers have these as process and thread.
     result.device = result.pid;
     result.stream = result.tid;
-    const auto args = event.find("args");
-    if (args != event.end() && args->is_object()) {
-      details_.Read(*args, &result);
-      if (category == kCounted) details_.AddCounters(*args, &result);
+    if (event.has_args) {
+      details_.Read(event.args, &result);
+      if (category == kCounted) details_.AddCounters(event.args, &result);
     }
     details_.Note(result);
     if (kind == Kind::kCopy) result.ends = ParseCopyName(name);
     if (kind == Kind::kSynchronization) result.sync_type = SynchronizationType(name);
     if (start_ns <= 0 && IsOfDevice(kind)) return early_.push_back(result);
     trace_.events.push_back(result);
+  }
+
+  // Its whole and its short name; a trace has few of the many that it writes.
+  std::pair<int, int> NamesOfKernel(std::string_view name) {
+    const auto known = kernels_.find(name);
+    if (known != kernels_.end()) return known->second;
+    const std::string demangled = KinetoKernelName(std::string(name));
+    const std::pair names{names_.Intern(demangled), names_.Intern(ShortKernelName(demangled))};
+    kernels_.emplace(name, names);
+    return names;
   }
 
   // A time of 0, which is 1970 where others are since then, says that none could be taken; so does one of
@@ -175,6 +176,7 @@ class Reader {
 
   std::string path_;
   JsonLimits limits_;
+  const std::atomic<bool>* cancelled_;
   const ImportProgress& progress_;
   const GzipBuffer* buffer_ = nullptr;
   double file_bytes_ = 0;
@@ -184,6 +186,7 @@ class Reader {
   KinetoDetails details_{&trace_, &names_};
   TensorFlowTimeline timeline_{&trace_, &names_};
   OnnxRuntimeProfile onnx_runtime_{&trace_, &names_};
+  std::unordered_map<std::string, std::pair<int, int>, TextHash, std::equal_to<>> kernels_;
   Spool<ImportEvent> early_;      // what ran on devices and began at 0 or before
   int64_t first_ns_ = INT64_MAX;  // of what began later
 };

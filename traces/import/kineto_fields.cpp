@@ -4,12 +4,34 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "traces/import/import_trace.h"
 
 namespace lanescope::traces {
 
 using nlohmann::json;
+
+namespace {
+
+template <typename T>
+std::optional<T> WholeNumber(std::string_view text) {
+  T number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return problem == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+const JsonValue* Plain(const JsonFields& object, std::string_view key) {
+  const JsonValue* found = object.Find(key);
+  return found == nullptr || found->kind != JsonValue::Kind::kPlain ? nullptr : found;
+}
+
+}  // namespace
+
+std::optional<int64_t> JsonInteger(const JsonFields& object, std::string_view key) {
+  const JsonValue* found = Plain(object, key);
+  return found == nullptr ? std::nullopt : WholeNumber<int64_t>(found->text);
+}
 
 std::optional<int64_t> JsonInteger(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -29,12 +51,13 @@ std::optional<int64_t> IdOfText(std::string_view text) {
   return static_cast<int64_t>(negative ? ~number + 1 : number);
 }
 
-std::optional<int64_t> JsonId(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) return std::nullopt;
-  if (found->is_string()) return IdOfText(found->get_ref<const std::string&>());
-  if (found->is_number_unsigned()) return static_cast<int64_t>(found->get<uint64_t>());
-  return found->is_number_integer() ? std::optional(found->get<int64_t>()) : std::nullopt;
+std::optional<int64_t> JsonId(const JsonFields& object, std::string_view key) {
+  const JsonValue* found = object.Find(key);
+  if (found == nullptr || found->kind == JsonValue::Kind::kNested) return std::nullopt;
+  if (found->kind == JsonValue::Kind::kText) return IdOfText(found->text);
+  if (const auto number = WholeNumber<int64_t>(found->text)) return number;
+  const auto handle = WholeNumber<uint64_t>(found->text);
+  return handle ? std::optional(static_cast<int64_t>(*handle)) : std::nullopt;
 }
 
 namespace {
@@ -64,23 +87,23 @@ std::optional<int64_t> NanosecondsOfDigits(std::string_view text) {
 
 }  // namespace
 
-std::optional<int64_t> JsonNanoseconds(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end()) return std::nullopt;
-  if (found->is_string()) {
-    const auto& digits = found->get_ref<const std::string&>();
-    if (const auto exact = NanosecondsOfDigits(digits)) return exact;
-    // "1.5e3".
-    double value = 0;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (problem != std::errc() || end != digits.data() + digits.size() ||
-        !(std::abs(value) < kMaxMicroseconds))
-      return std::nullopt;
-    return std::llround(value * 1000);
-  }
-  const auto whole = JsonInteger(object, key);
-  if (!whole || *whole <= -kMaxImportNs / 1000 || *whole >= kMaxImportNs / 1000) return std::nullopt;
-  return *whole * 1000;
+std::optional<int64_t> JsonNanoseconds(const JsonFields& object, std::string_view key) {
+  const JsonValue* found = object.Find(key);
+  if (found == nullptr || found->kind == JsonValue::Kind::kNested) return std::nullopt;
+  const std::string_view digits = found->text;
+  if (const auto exact = NanosecondsOfDigits(digits)) return exact;
+  // "1.5e3".
+  double value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem != std::errc() || end != digits.data() + digits.size() || !(std::abs(value) < kMaxMicroseconds))
+    return std::nullopt;
+  return std::llround(value * 1000);
+}
+
+std::optional<std::string_view> JsonText(const JsonFields& object, std::string_view key) {
+  const JsonValue* found = object.Find(key);
+  if (found == nullptr || found->kind != JsonValue::Kind::kText) return std::nullopt;
+  return found->text;
 }
 
 const std::string* JsonText(const json& object, const char* key) {
@@ -88,17 +111,24 @@ const std::string* JsonText(const json& object, const char* key) {
   return found == object.end() || !found->is_string() ? nullptr : &found->get_ref<const std::string&>();
 }
 
-int32_t JsonSmall(const json& object, const char* key) {
+int32_t JsonSmall(const JsonFields& object, std::string_view key) {
   return static_cast<int32_t>(std::clamp<int64_t>(JsonInteger(object, key).value_or(0), 0, INT32_MAX));
 }
 
-bool ReadJsonSize(const json& object, const char* key, std::array<int32_t, 3>* size) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array() || found->size() != size->size()) return false;
+bool ReadJsonSize(const JsonFields& object, std::string_view key, std::array<int32_t, 3>* size) {
+  const JsonValue* found = object.Find(key);
+  if (found == nullptr || !found->text.starts_with('[') || !found->text.ends_with(']')) return false;
+  std::string_view rest = found->text.substr(1, found->text.size() - 2);
   for (size_t i = 0; i < size->size(); ++i) {
-    const json& side = (*found)[i];
-    if (!side.is_number_unsigned() || side.get<uint64_t>() > INT32_MAX) return false;
-    (*size)[i] = side.get<int32_t>();
+    const size_t comma = rest.find(',');
+    if ((comma == std::string_view::npos) != (i + 1 == size->size())) return false;
+    std::string_view side = rest.substr(0, comma);
+    rest.remove_prefix(std::min(side.size() + 1, rest.size()));
+    side.remove_prefix(std::min(side.find_first_not_of(" \t\r\n"), side.size()));
+    side = side.substr(0, side.find_last_not_of(" \t\r\n") + 1);
+    const auto number = WholeNumber<int32_t>(side);
+    if (!number || *number < 0) return false;
+    (*size)[i] = *number;
   }
   return true;
 }

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "traces/import/kineto_events.h"
@@ -13,27 +12,26 @@
 namespace lanescope::traces {
 namespace {
 
-using Json = nlohmann::json;
 using Kind = ImportEvent::Kind;
 
 constexpr std::string_view kOfNode = "_kernel_time";
 constexpr std::string_view kOnHost = "CPUExecutionProvider";
 
 // Sizes are texts of numbers.
-int32_t SizeOf(const Json& args, const char* key) {
+int32_t SizeOf(const JsonFields& args, const char* key) {
   const auto size = JsonId(args, key);
   return size && *size > 0 && *size <= INT32_MAX ? static_cast<int32_t>(*size) : 0;
 }
 
 }  // namespace
 
-bool OnnxRuntimeProfile::Add(const Json& event, std::string_view category) {
+bool OnnxRuntimeProfile::Add(const ChromeEvent& event, std::string_view category) {
   const bool of_session = category == "Session", of_node = category == "Node";
   const bool of_gpu = category == "Kernel" && JsonInteger(event, "pid") == -1;
   if (!of_session && !of_node && !of_gpu) return false;
   const auto start = JsonNanoseconds(event, "ts"), length = JsonNanoseconds(event, "dur");
-  const std::string* name = JsonText(event, "name");
-  if (!start || !length || *length < 0 || name == nullptr) {
+  const auto name = JsonText(event, "name");
+  if (!start || !length || *length < 0 || !name) {
     ++trace_.skipped;
     return true;
   }
@@ -43,12 +41,9 @@ bool OnnxRuntimeProfile::Add(const Json& event, std::string_view category) {
   result.end_ns = *start + *length;
   result.pid = JsonInteger(event, "pid").value_or(0);
   result.tid = JsonInteger(event, "tid").value_or(0);
-  static const Json kNone = Json::object();
-  const auto found = event.find("args");
-  const Json& args = found != event.end() && found->is_object() ? *found : kNone;
   if (of_session) AddSession(*name, result);
-  if (of_node) AddNode(args, *name, result);
-  if (of_gpu) AddKernel(args, *name, result);
+  if (of_node) AddNode(event.args, *name, result);
+  if (of_gpu) AddKernel(event.args, *name, result);
   return true;
 }
 
@@ -58,23 +53,23 @@ void OnnxRuntimeProfile::AddSession(std::string_view name, ImportEvent event) {
   trace_.events.push_back(event);
 }
 
-void OnnxRuntimeProfile::AddNode(const Json& args, std::string_view name, ImportEvent event) {
+void OnnxRuntimeProfile::AddNode(const JsonFields& args, std::string_view name, ImportEvent event) {
   // Beside each node older versions note when it waited ("_fence_before", "_fence_after").
   if (!name.ends_with(kOfNode)) return trace_.LeaveOut("Node without a kernel");
   name.remove_suffix(kOfNode.size());
-  const std::string *op = JsonText(args, "op_name"), *provider = JsonText(args, "provider");
-  event.name = names_.Intern(name.empty() && op != nullptr ? std::string_view(*op) : name);
-  if (provider == nullptr || *provider == kOnHost) {
+  const auto op = JsonText(args, "op_name"), provider = JsonText(args, "provider");
+  event.name = names_.Intern(name.empty() && op ? *op : name);
+  if (!provider || *provider == kOnHost) {
     event.kind = Kind::kKernel;
     event.on_host = true;
     event.device = Host();
     event.stream = event.tid & 0x7fffffff;
-    if (op != nullptr) event.brief = names_.Intern(*op);
+    if (op) event.brief = names_.Intern(*op);
   }
   trace_.events.push_back(event);
 }
 
-void OnnxRuntimeProfile::AddKernel(const Json& args, std::string_view name, ImportEvent event) {
+void OnnxRuntimeProfile::AddKernel(const JsonFields& args, std::string_view name, ImportEvent event) {
   event.pid = event.tid = 0;
   event.stream = JsonId(args, "stream").value_or(0);
   const CopyEnds ends = ParseCopyName(std::string(name));

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
+#include "traces/import/event_fields.h"
 #include "traces/import/import_trace.h"
 
 namespace lanescope::traces {
@@ -19,11 +19,11 @@ class OnnxRuntimeProfile {
 
   // Events of category "Session" and "Node", and "Kernel" of no process, are of this profiler. False: the
   // event is another's.
-  bool Add(const nlohmann::json& event, std::string_view category);
+  bool Add(const ChromeEvent& event, std::string_view category);
 
  private:
-  void AddNode(const nlohmann::json& args, std::string_view name, ImportEvent event);
-  void AddKernel(const nlohmann::json& args, std::string_view name, ImportEvent event);
+  void AddNode(const JsonFields& args, std::string_view name, ImportEvent event);
+  void AddKernel(const JsonFields& args, std::string_view name, ImportEvent event);
   void AddSession(std::string_view name, ImportEvent event);
   int64_t Host();
 

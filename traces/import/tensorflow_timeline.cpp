@@ -2,7 +2,6 @@
 #include "traces/import/tensorflow_timeline.h"
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
 #include "traces/import/kineto_fields.h"
@@ -10,15 +9,13 @@
 
 namespace lanescope::traces {
 
-bool TensorFlowTimeline::Add(const nlohmann::json& event) {
+bool TensorFlowTimeline::Add(const ChromeEvent& event) {
   const auto start = JsonNanoseconds(event, "ts"), length = JsonNanoseconds(event, "dur");
-  const auto args = event.find("args");
-  const std::string* op = JsonText(event, "name");
-  if (!start || !length || *length < 0 || op == nullptr || args == event.end() || !args->is_object())
-    return false;
-  const std::string* node = JsonText(*args, "name");
+  const auto op = JsonText(event, "name");
+  if (!start || !length || *length < 0 || !op || !event.has_args) return false;
+  const auto node = JsonText(event.args, "name");
   ops_.push_back({JsonInteger(event, "pid").value_or(0), JsonInteger(event, "tid").value_or(0), *start,
-                  *length, names_.Intern(node == nullptr ? *op : *node), names_.Intern(*op)});
+                  *length, names_.Intern(node.value_or(*op)), names_.Intern(*op)});
   return true;
 }
 

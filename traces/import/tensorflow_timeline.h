@@ -2,9 +2,9 @@
 // The timeline that TensorFlow's tools make of RunMetadata, as Chrome traces have it. Internal to traces.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "traces/import/event_fields.h"
 #include "traces/import/import_trace.h"
 
 namespace lanescope::traces {
@@ -16,7 +16,7 @@ class TensorFlowTimeline {
   TensorFlowTimeline(ImportTrace* trace, ImportNames* names) : trace_(*trace), names_(*names) {}
 
   // False: the event is no op.
-  bool Add(const nlohmann::json& event);
+  bool Add(const ChromeEvent& event);
   // Adds what the ops say to the trace, and takes its processes, which are devices; without ops, nothing.
   void Finish();
 

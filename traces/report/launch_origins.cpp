@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "traces/read/activity_names.h"
+#include "traces/read/ranges_around.h"
 #include "traces/read/trace_reader.h"
 #include "traces/store/saturating.h"
 
@@ -15,23 +16,6 @@ namespace lanescope::traces {
 namespace {
 
 constexpr size_t kCallers = 6;
-constexpr int kDeepest = 200;  // ranges around one another that are looked at
-
-// By range the one around it on its thread; -1: none.
-std::vector<int> RangesAround(const TraceRun& run) {
-  std::vector<int> around(run.ranges.size(), -1);
-  std::unordered_map<int64_t, std::vector<int>> open;  // by thread, the innermost last
-  for (size_t i = 0; i < run.ranges.size(); ++i) {
-    const TraceRange& range = run.ranges[i];
-    if (range.process_wide) continue;
-    std::vector<int>& of_thread = open[range.global_tid];
-    while (!of_thread.empty() && run.ranges[static_cast<size_t>(of_thread.back())].end_ns < range.end_ns)
-      of_thread.pop_back();
-    if (!of_thread.empty()) around[i] = of_thread.back();
-    of_thread.push_back(static_cast<int>(i));
-  }
-  return around;
-}
 
 class OriginFinder {
  public:
@@ -103,7 +87,7 @@ class OriginFinder {
 
   int OperatorAround(int innermost) const {
     int depth = 0;
-    for (int range = innermost; range >= 0 && depth < kDeepest; ++depth) {
+    for (int range = innermost; range >= 0 && depth < kDeepestRanges; ++depth) {
       if (run_.ranges[static_cast<size_t>(range)].details >= 0) return range;
       range = around_[static_cast<size_t>(range)];
     }
