@@ -20,7 +20,7 @@ std::string Report(const std::string& model, const std::string& shape, const std
   const plans::ModelShape asked = ModelOf(model, shape);
   const plans::Plan parsed = plans::ParsePlan(plan);
   const plans::PlanMachine on = plans::NamedMachine(machine);
-  plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus);
+  plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus());
   return plans::PlanReport(asked, parsed, on, global_batch, sequence);
 }
 

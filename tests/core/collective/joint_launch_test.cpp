@@ -241,7 +241,7 @@ TEST(JointLaunch, CostsWhatItsMessagesDoOnTheLinks) {
 
 // On a cluster, what its formulas say of these GPUs.
 TEST(JointLaunch, CostsWhatTheClusterSays) {
-  const Machine machine = MakeCluster("dgx-a100:2");
+  const Machine machine = MakeCluster("dgx-a100:16");
   const Graph graph = InlineFunctions(TwoParts("", {0, 8}), {.collectives = {.joint_launches = true}});
   const int64_t bytes = 1 << 24;
   EXPECT_EQ(JointLaunchNs(machine, graph.node(graph.FindNode("sum0/part")), bytes),
