@@ -16,6 +16,7 @@
 #include "core/record/recorder.h"
 #include "sims/plans/launch_text.h"
 #include "sims/plans/report.h"
+#include "study/workload/model_shape.h"
 
 namespace lanescope::cli {
 namespace {
@@ -32,7 +33,7 @@ Asked Read(const PlanOptions& options) {
     Throw(Code::kInvalidArgument, "a plan is for a machine by name: --machine dgx-h100:64");
   if (options.global_batch == 0)
     Throw(Code::kInvalidArgument, "a plan is for a batch: --global-batch and the sequences of a step");
-  return {plans::ReadModel(options.model), plans::NamedMachine(options.machine)};
+  return {study::ReadModelShape(options.model), plans::NamedMachine(options.machine)};
 }
 
 std::string BytesText(double bytes) { return FormatBytes(static_cast<int64_t>(std::min(bytes, 0x1p62))); }
