@@ -262,7 +262,7 @@ void AddDevices(CLI::App* app) {
   options->machine.Add(command);
   auto* make = command->add_option(
       "--make", options->make,
-      "Make a machine of many nodes, e.g. dgx-a100:64,fat-tree,400Gb/s; nodes: " + ClusterNodeKinds());
+      "Make a machine of many nodes, e.g. dgx-a100:512,fat-tree,400Gb/s; nodes: " + ClusterNodeKinds());
   make->excludes("--machine");
   command->add_flag("--measure", options->measure, "Measure rates, links and interference")->excludes(make);
   command->add_flag("--json", options->json, "Print a machine file");

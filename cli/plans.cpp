@@ -16,6 +16,7 @@
 #include "core/record/recorder.h"
 #include "sims/plans/launch_text.h"
 #include "sims/plans/report.h"
+#include "study/workload/model_shape.h"
 
 namespace lanescope::cli {
 namespace {
@@ -32,7 +33,7 @@ Asked Read(const PlanOptions& options) {
     Throw(Code::kInvalidArgument, "a plan is for a machine by name: --machine dgx-h100:64");
   if (options.global_batch == 0)
     Throw(Code::kInvalidArgument, "a plan is for a batch: --global-batch and the sequences of a step");
-  return {plans::ReadModel(options.model), plans::NamedMachine(options.machine)};
+  return {study::ReadModelShape(options.model), plans::NamedMachine(options.machine)};
 }
 
 std::string BytesText(double bytes) { return FormatBytes(static_cast<int64_t>(std::min(bytes, 0x1p62))); }
@@ -127,13 +128,13 @@ void SearchPlans(const PlanOptions& options) {
   table.Row({"lower bound: the model's arithmetic at the GPUs' peak", SecondsText(bound)});
   PrintText(table.Take(LineWidth()));
   Print("\nThe best makes {:.0f} tokens a second and GPU.\n",
-        search.global_batch * search.sequence / found.fitting.front().step.seconds() / machine.gpus);
+        search.global_batch * search.sequence / found.fitting.front().step.seconds() / machine.gpus());
 }
 
 void SimulatePlan(const PlanOptions& options) {
   const auto [model, machine] = Read(options);
   const plans::Plan plan = plans::ParsePlan(options.plan);
-  plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus);
+  plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus());
   if (machine.kernels.product(plans::FormatOf(plan.precision)).flops == 0)
     Throw(Code::kInvalidArgument, "{} has no products in {}", machine.name,
           plans::PrecisionName(plan.precision));
@@ -148,7 +149,7 @@ void SimulatePlan(const PlanOptions& options) {
   Print("Step, simulated: {}, of ten nine within {} to {}\n", SecondsText(seconds),
         SecondsText(seconds * (1 - residual)), SecondsText(seconds * (1 + residual)));
   Print("{:.0f} tokens a second and GPU\n\n",
-        options.global_batch * options.sequence / seconds / machine.gpus);
+        options.global_batch * options.sequence / seconds / machine.gpus());
   PrintParts(step);
   PrintMemory(plans::MemoryByStage(model, plan, options.global_batch, options.sequence), machine);
   const plans::FullestStage fullest =

@@ -258,10 +258,10 @@ void AddSearch(CLI::App* app) {
   AddGpuOptions(command, &options->devices);
   CLI::Option* json = command->add_flag("--json", options->as_json, "Print JSON");
   options->format.Add(command, {json});
-  command->add_flag(
-      "--plans", options->plans,
-      "Look for the best plan of parallelism: `graph` is a model by name or a file with its shape, "
-      "--machine one by name, as dgx-h100:64");
+  command->add_flag("--plans", options->plans,
+                    "Look for the best plan of parallelism: `graph` is a model by name, a file with its "
+                    "shape or its graph, "
+                    "--machine one by name, as dgx-h100:64");
   options->plan.AddBatch(command);
   options->plan.AddSearch(command);
   AddFullNames(command);

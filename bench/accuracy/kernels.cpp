@@ -23,12 +23,14 @@ using lanescope::bench::TextIn;
 using lanescope::sims::plans::AttentionShape;
 using lanescope::sims::plans::Format;
 using lanescope::sims::plans::KernelLaws;
-using lanescope::sims::plans::PlanGpu;
 
 // Small products are for other laws: a training step's are large.
 constexpr double kLeastRows = 512, kLeastColumns = 256, kLeastTokens = 512, kLeastAttentionUs = 60;
 constexpr double kSmooth = 0.03;        // errors below this weigh by their square
 constexpr double kWholeWeightUs = 100;  // shorter kernels weigh less
+// Power limits the clock of what runs for long, as a training step does: not within the first yet, from the
+// second on in full.
+constexpr double kFreshUs = 400, kSustainedUs = 6.4e3;
 // The tables' products in narrow formats include making x narrow: a kernel that reads and writes it.
 constexpr double kQuantizeStart = 3e-6;
 
@@ -78,7 +80,15 @@ void Fit(const std::vector<double*>& constants, const std::function<double()>& c
   }
 }
 
-double Seconds(const KernelLaws& laws, Format format, const Product& p) {
+// With the clock of a kernel that was measured for so long.
+KernelLaws At(double us, KernelLaws laws) {
+  const double t = std::log(us / kFreshUs) / std::log(kSustainedUs / kFreshUs);
+  laws.sustained = 1 + (laws.sustained - 1) * std::clamp(t, 0.0, 1.0);
+  return laws;
+}
+
+double Seconds(const KernelLaws& sustained, Format format, const Product& p) {
+  const KernelLaws laws = At(p.us, sustained);
   double seconds = ProductSeconds(laws, format, p.m, p.n, p.k);
   if (format != Format::kBf16)
     seconds += kQuantizeStart + PassSeconds(laws, p.m * p.k * (2 + BytesOf(format)));
@@ -94,7 +104,8 @@ std::pair<double, double> Residuals(std::vector<double> errors) {
   return {errors[errors.size() / 2], errors[errors.size() * 9 / 10]};
 }
 
-void FitProducts(const std::vector<CsvRow>& rows, const PlanGpu& gpu, Format format, KernelLaws* laws) {
+std::vector<Product> ProductsOf(const std::vector<CsvRow>& rows, const lanescope::GpuFacts& gpu,
+                                Format format) {
   std::vector<Product> products;
   for (const CsvRow& row : rows) {
     if (TextIn(row, "gpu") != gpu.name || TextIn(row, "dtype") != TableName(format)) continue;
@@ -104,13 +115,23 @@ void FitProducts(const std::vector<CsvRow>& rows, const PlanGpu& gpu, Format for
     if (product.m >= kLeastRows && product.n >= kLeastColumns && product.k >= kLeastColumns)
       products.push_back(product);
   }
+  return products;
+}
+
+void FitProducts(std::vector<Product> products, const lanescope::GpuFacts& gpu, Format format,
+                 KernelLaws* laws) {
   if (products.empty()) return;
   auto& law = laws->products[static_cast<size_t>(format)];
   const double peak = law.flops;
   law = {};
   law.flops = peak;
-  Fit({&law.large_share, &law.medium_share, &law.small_share, &law.ramp, &law.start_s, &law.wave}, [&] {
-    if (law.wave > 1) return HUGE_VAL;
+  // The clock by bf16, of which most are measured.
+  const bool fits_clock = format == Format::kBf16;
+  std::vector<double*> constants{&law.large_share, &law.medium_share, &law.small_share,
+                                 &law.ramp,        &law.start_s,      &law.wave};
+  if (fits_clock) constants.push_back(&laws->sustained);
+  Fit(constants, [&] {
+    if (law.wave > 1 || laws->sustained > 1) return HUGE_VAL;
     double cost = 0;
     for (const Product& p : products) {
       cost += std::sqrt(std::min(1.0, p.us / kWholeWeightUs)) *
@@ -122,13 +143,14 @@ void FitProducts(const std::vector<CsvRow>& rows, const PlanGpu& gpu, Format for
   for (const Product& p : products) errors.push_back(ErrorOf(Seconds(*laws, format, p), p.us));
   const auto [median, most] = Residuals(errors);
   fmt::print(
-      "{:14} {:9} {{{:.4g}, {:.3f}, {:.3f}, {:.3f}, {:.1f}, {:.2e}, {:.2f}, {:.3f}}}  {} rows, 90% within "
+      "{:14} {:9} {{{:.3f}, {:.3f}, {:.3f}, {:.1f}, {:.2e}, {:.2f}, {:.3f}}}  {} rows, 90% within "
       "{:.1f}%\n",
-      gpu.name, FormatName(format), law.flops, law.large_share, law.medium_share, law.small_share, law.ramp,
-      law.start_s, law.wave, median, products.size(), 100 * most);
+      gpu.name, FormatName(format), law.large_share, law.medium_share, law.small_share, law.ramp, law.start_s,
+      law.wave, median, products.size(), 100 * most);
+  if (fits_clock) fmt::print("{:14} sustained {:.3f}\n", gpu.name, laws->sustained);
 }
 
-void FitAttention(const std::vector<CsvRow>& rows, const PlanGpu& gpu, KernelLaws* laws) {
+void FitAttention(const std::vector<CsvRow>& rows, const lanescope::GpuFacts& gpu, KernelLaws* laws) {
   constexpr double kLargestHead = 128;
   std::vector<Attention> kernels;
   for (const CsvRow& row : rows) {
@@ -169,12 +191,12 @@ int main(int argc, char** argv) {
   try {
     const auto products = lanescope::bench::ReadCsvTable(argv[1]),
                attention = lanescope::bench::ReadCsvTable(argv[2]);
-    for (const PlanGpu& gpu : lanescope::sims::plans::PlanGpus()) {
-      KernelLaws laws = gpu.kernels;
-      laws.sustained = 1;  // kernels are timed for milliseconds
+    for (const lanescope::GpuFacts* gpu : lanescope::sims::plans::PlanGpus()) {
+      KernelLaws laws = lanescope::sims::plans::KernelLawsOf(*gpu);
       for (int format = 0; format < lanescope::sims::plans::kNumFormats; ++format)
-        FitProducts(products, gpu, static_cast<Format>(format), &laws);
-      FitAttention(attention, gpu, &laws);
+        FitProducts(ProductsOf(products, *gpu, static_cast<Format>(format)), *gpu,
+                    static_cast<Format>(format), &laws);
+      FitAttention(attention, *gpu, &laws);
     }
     return 0;
   } catch (const lanescope::Error& error) {

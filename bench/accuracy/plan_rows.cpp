@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "sims/plans/gpus.h"
+#include "core/machine/named_cluster.h"
 
 namespace lanescope::bench {
 namespace {
@@ -41,15 +41,24 @@ const Source& SourceOf(const std::string& text) {
   return kSources[std::size(kSources) - 1];
 }
 
-std::string_view GpuOf(const std::string& text) {
+// Nodes by marks in the names of their GPUs.
+std::string_view NodeOf(const std::string& text) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"A100-40", "A100-SXM-40GB"}, {"A100", "A100-SXM-80GB"}, {"500W", "H100-SXM-500W"},
-      {"H100", "H100-SXM"},         {"H200", "H200-SXM"},      {"GB300", "GB300"},
-      {"GB200", "GB200"},           {"B300", "B300-SXM"},      {"B200", "B200-SXM"}};
+      {"A100-40", "dgx-a100-40gb"}, {"A100", "dgx-a100"}, {"500W", "h100-500wx8"},
+      {"H100", "dgx-h100"},         {"H200", "dgx-h200"}, {"GB300", "gb300-nvl72"},
+      {"GB200", "gb200-nvl72"},     {"B300", "dgx-b300"}, {"B200", "dgx-b200"}};
   for (const auto& [mark, name] : kNames) {
     if (Has(text, mark)) return name;
   }
   return "";
+}
+
+// GPUs that fill no whole nodes are the same number of each of the fewest that have them.
+PlanMachine MachineOf(std::string_view node, int gpus) {
+  const int island = ClusterOf(node).cluster.gpus_per_node;
+  int nodes = (gpus + island - 1) / island;
+  while (gpus % nodes != 0) ++nodes;
+  return NamedMachine(fmt::format("{}:{},gpus={}", node, gpus, gpus / nodes));
 }
 
 Precision PrecisionOf(const std::string& text) {
@@ -175,8 +184,8 @@ void Fill(const CsvRow& row, PublishedStep* step) {
     Throw(Code::kInvalidArgument, "a diffusion transformer, not a language model");
   // torchao's tables are from torchtitan's machines.
   const std::string gpu = TextIn(row, "gpu").empty() ? step->system : TextIn(row, "gpu");
-  std::string_view name = GpuOf(Has(step->source, "pytorch/ao") ? "500W" : gpu);
-  if (name.empty()) Throw(Code::kInvalidArgument, "no kernel times of its GPU are known");
+  const std::string_view node = NodeOf(Has(step->source, "pytorch/ao") ? "500W" : gpu);
+  if (node.empty()) Throw(Code::kInvalidArgument, "no kernel times of its GPU are known");
   if (Has(remarks, "known defect") && Has(TextIn(row, "precision"), "rowwise"))
     Throw(Code::kInvalidArgument, "the source says that a defect slows it");
   if (Has(remarks, "contradicts itself")) Throw(Code::kInvalidArgument, "the source contradicts itself");
@@ -190,7 +199,8 @@ void Fill(const CsvRow& row, PublishedStep* step) {
   if (step->plan.pp > 1 && TextIn(row, "micro_batch").empty())
     Throw(Code::kInvalidArgument, "its micro-batch is not stated");
   const double gpus = NumberIn(row, "gpus");
-  step->machine = MachineOf(name, gpus);
+  step->machine = MachineOf(node, static_cast<int>(gpus));
+  step->machine.name = node;
   CheckModel(step->model);
   CheckPlan(step->plan, step->model, step->global_batch, step->sequence, gpus);
   step->step_s = StepOf(row, *step, source);

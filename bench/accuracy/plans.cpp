@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// plans [--per-source] [--kernels-alone] ROWS.csv...: predicts every published training step from its model,
+// plans [--per-source] ROWS.csv...: predicts every published training step from its model,
 // plan and machine, and how far off that is, by source and size, memory too. With --per-source by one
-// constant a source, the median of its other rows. With --kernels-alone without what is known of clocks under
-// continuous work.
+// constant a source, the median of its other rows.
 
 #include <fmt/core.h>
 
@@ -74,7 +73,7 @@ void PrintOrder(const std::vector<Predicted>& predictions) {
           a.row->machine.name != b.row->machine.name)
         continue;
       const auto per_token = [](const Predicted& p, double seconds) {
-        return seconds * p.row->machine.gpus / (p.row->global_batch * p.row->sequence);
+        return seconds * p.row->machine.gpus() / (p.row->global_batch * p.row->sequence);
       };
       const double measured = per_token(a, a.row->step_s) / per_token(b, b.row->step_s);
       if (std::abs(measured - 1) < kSame) continue;
@@ -97,27 +96,25 @@ void PrintRow(const Predicted& p) {
                          lanescope::FormatBytes(static_cast<int64_t>(row.memory_bytes)),
                          SignedPercentText(held / row.memory_bytes - 1));
   }
-  fmt::print("{}: {} on {:.0f} {} {}: measured {:.4g} s, predicted {:.4g} s, {}; {} {}{}\n", row.id, row.size,
-             row.machine.gpus, row.machine.name, PlanText(row.plan), row.step_s, p.seconds,
+  fmt::print("{}: {} on {} {} {}: measured {:.4g} s, predicted {:.4g} s, {}; {} {}{}\n", row.id, row.size,
+             row.machine.gpus(), row.machine.name, PlanText(row.plan), row.step_s, p.seconds,
              SignedPercentText(p.error()), part, PercentText(seconds / p.step.seconds()), memory);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool per_source = false, kernels_alone = false;
+  bool per_source = false;
   std::vector<std::string> paths;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--per-source") == 0) {
       per_source = true;
-    } else if (std::strcmp(argv[i], "--kernels-alone") == 0) {
-      kernels_alone = true;
     } else {
       paths.emplace_back(argv[i]);
     }
   }
   if (paths.empty() || paths[0].starts_with("--")) {
-    fmt::print(stderr, "usage: plans [--per-source] [--kernels-alone] ROWS.csv...\n");
+    fmt::print(stderr, "usage: plans [--per-source] ROWS.csv...\n");
     return 2;
   }
   try {
@@ -128,7 +125,6 @@ int main(int argc, char** argv) {
     std::vector<Predicted> predictions;
     std::map<std::string, int> reasons;
     for (PublishedStep& row : rows) {
-      if (kernels_alone) row.machine.kernels.sustained = 1;
       if (!row.not_modelled.empty()) {
         ++reasons[row.not_modelled];
         continue;

@@ -126,13 +126,14 @@ std::optional<CollectiveBy> AskedAlgorithm(const Node& node, const std::string& 
   return std::nullopt;
 }
 
-// An all-reduce of GPUs' tensors in their own memory, each on a GPU of its own.
+// Tensors are in the memory of GPUs, each on one of its own, and no mean is of anything but a sum.
 bool CanBeJoint(const Graph& graph, const CollectiveGroup& group, const Shape& shape) {
   std::set<std::string> devices;
+  if (group.mean && group.combine != "AddV2") return false;
   for (const NodeId id : group.members) {
     const Node& node = graph.node(id);
     DeviceName device;
-    if (node.op != "NcclAllReduce" || !ParseDeviceName(node.device, &device) || device.type != "GPU" ||
+    if (!JointKindOf(node) || !ParseDeviceName(node.device, &device) || device.type != "GPU" ||
         !device.has_id)
       return false;
     if (!devices.insert(device.ToString()).second) return false;

@@ -41,15 +41,18 @@ RankGroup GroupInCluster(const Machine& machine, const std::vector<DeviceId>& de
 }
 
 // Around a ring, each of the n passes n - 1 shares of the tensor on for the sum and as many for its way back,
-// all at once. What arrives is summed as it is passed on: beside the messages nothing takes time.
-int64_t RingNs(const Machine& machine, const std::vector<DeviceId>& devices, int64_t bytes) {
+// all at once; a gathering has no sum, a scattering no way back. What arrives is summed as it is passed on:
+// beside the messages nothing takes time.
+int64_t RingNs(const Machine& machine, const std::vector<DeviceId>& devices, CollectiveKind kind,
+               int64_t bytes) {
   const auto count = static_cast<int64_t>(devices.size());
   const MachineTasks tasks = TasksOf(machine);
   CollectiveCost round(machine, tasks, devices, false);
   for (size_t i = 0; i < devices.size(); ++i)
     round.Send((i + 1) % devices.size(), round.Begin(i, bytes / count));
+  const double ways = kind == CollectiveKind::kAllReduce ? 2 : 1;
   return std::llround(
-      std::min(2.0 * static_cast<double>(count - 1) * static_cast<double>(round.Ns()), 0x1p60));
+      std::min(ways * static_cast<double>(count - 1) * static_cast<double>(round.Ns()), 0x1p60));
 }
 
 // GPUs of different tasks that have a link of their own are (WithJoinedGpus).
@@ -66,8 +69,15 @@ bool AreJoined(const Machine& machine, const std::vector<DeviceId>& devices) {
 
 }  // namespace
 
+std::optional<CollectiveKind> JointKindOf(const Node& node) {
+  if (node.op == "NcclAllReduce") return CollectiveKind::kAllReduce;
+  if (node.op == "CollectiveGatherV2") return CollectiveKind::kAllGather;
+  if (node.op == "CollectiveReduceScatterV2") return CollectiveKind::kReduceScatter;
+  return std::nullopt;
+}
+
 std::string JointLaunchOf(const Node& node) {
-  return node.op == "NcclAllReduce" ? node.StringAttr(kJointLaunch, "") : "";
+  return JointKindOf(node) ? node.StringAttr(kJointLaunch, "") : "";
 }
 
 std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, const Machine& machine) {
@@ -105,11 +115,13 @@ int64_t JointLaunchNs(const Machine& machine, const Node& node, int64_t bytes) {
     if (!devices.back().exists()) return 0;
   }
   if (devices.size() < 2) return 0;
-  if (const RankGroup group = GroupInCluster(machine, devices); group.count > 0) {
+  const CollectiveKind kind = *JointKindOf(node);
+  const double parts = kind == CollectiveKind::kAllGather ? static_cast<double>(devices.size()) : 1;
+  const auto whole = static_cast<int64_t>(std::min(parts * static_cast<double>(bytes), 0x1p60));
+  if (const RankGroup group = GroupInCluster(machine, devices); group.count > 0)
     return CollectiveNs(*machine.cluster,
-                        {CollectiveKind::kAllReduce, CollectiveAlgorithm::kNccl, bytes, group});
-  }
-  return RingNs(machine, devices, bytes);
+                        {kind, CollectiveAlgorithm::kNccl, whole, group, node.TypeAttr("T")});
+  return RingNs(machine, devices, kind, whole);
 }
 
 }  // namespace lanescope

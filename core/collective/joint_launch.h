@@ -3,6 +3,7 @@
 // together, since each waits on its device for the others.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "core/base/id.h"
 #include "core/graph/graph.h"
 #include "core/graph/op.h"
+#include "core/machine/collective.h"
 #include "core/machine/machine.h"
 #include "core/place/placement.h"
 
@@ -20,6 +22,8 @@ namespace lanescope {
 inline constexpr const char* kJointLaunch = "_lanescope_joint_launch";
 inline constexpr const char* kJointDevices = "_lanescope_joint_devices";
 
+// The collective of nodes that can be parts of one: all-reduce, all-gather, reduce-scatter.
+std::optional<CollectiveKind> JointKindOf(const Node& node);
 // Empty: the node is launched by itself.
 std::string JointLaunchOf(const Node& node);
 
@@ -32,10 +36,10 @@ std::string WhyNoJointLaunches(const Graph& graph, const Placement& placement, c
 Graph WithoutJointLaunches(Graph graph, const std::vector<std::pair<Endpoint, TensorInfo>>& feeds,
                            const Machine* machine = nullptr);
 
-// How long the all-reduce takes that the node is a part of, from the last of its parts on: by the formulas of
-// the machine's cluster where all are in it, else around a ring of the machine's links, whose messages cost
-// what those of collectives by copies do (CollectiveCost); but no copy or sum is a launch of its own. 0 for
-// other nodes and devices that the machine does not have.
+// How long the collective takes that the node is a part of, from the last of its parts on, where each part
+// reads `bytes`: by the formulas of the machine's cluster where all are in it, else around a ring of the
+// machine's links, whose messages cost what those of collectives by copies do (CollectiveCost); but no copy
+// or sum is a launch of its own. 0 for other nodes and devices that the machine does not have.
 int64_t JointLaunchNs(const Machine& machine, const Node& node, int64_t bytes);
 
 }  // namespace lanescope

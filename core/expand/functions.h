@@ -49,7 +49,7 @@ struct InlineOptions {
 // CollectiveReduceScatterV2, CollectiveBcastSend and CollectiveBcastRecv, also V2, of one group and instance
 // key; NcclReduce, NcclBroadcast) is copies, sums and joins: as the attribute "_lanescope_all_reduce" or
 // "_lanescope_collective" of its first node says ("ring", "tree", "one-device", of all-reduces
-// "hierarchical"; "nccl" is a joint launch of NcclAllReduce nodes where CollectiveOptions allows it), else as
+// "hierarchical"; "nccl" is a joint launch where CollectiveOptions allows one), else as
 // costs least on the machine of CollectiveOptions, if its nodes ask for devices of that; else around a ring,
 // or up and down a tree where tensors are small or of unknown shape and where devices are more than 64.
 // Devices are numbered in the order of the graph. Its nodes stay as what gives the result.

@@ -134,10 +134,10 @@ class Machine {
 Machine ParseMachine(std::string_view json);
 Machine ReadMachine(const std::string& path);
 std::string MachineToJson(const Machine& machine);
-// A machine from a text such as "dgx-a100:64,fat-tree,400Gb/s": a kind of node and how many of them, then in
-// any order the network ("fat-tree", "rails"), the bandwidth of each port, gpus=N and nics=N of a node,
-// radix=N, oversubscription=X. Kinds are those of nodes.tsv, "h100x2" for two such GPUs (gpus.tsv), and
-// "pcie-4090:8" for eight boards of one host. Throws InvalidArgument naming the part.
+// A machine from a text such as "dgx-a100:64,fat-tree,400Gb/s": 64 GPUs of a kind of node, then in any order
+// the network ("fat-tree", "rails"), the bandwidth of each port, nodes=N instead of the GPUs, gpus=N and
+// nics=N of a node, radix=N, oversubscription=X. Kinds are those of nodes.tsv, "h100x2" (two such GPUs of
+// gpus.tsv), "pcie-4090:8" (boards of one host). Throws InvalidArgument naming the part.
 Machine MakeCluster(std::string_view text);
 // Kinds of nodes that MakeCluster knows.
 std::string ClusterNodeKinds();

@@ -12,11 +12,13 @@
 #include "core/machine/fact_table.h"
 #include "core/machine/gpu_facts.h"
 #include "core/machine/machine.h"
+#include "core/machine/named_cluster.h"
 
 namespace lanescope {
 namespace {
 
-constexpr int kMostGpus = 32768;
+constexpr int kMostGpus = 1'000'000;  // of a cluster; plans need no list of them
+constexpr int kMostDevices = 32768;   // of a machine
 constexpr int kMostGpusOfNode = 1024;
 
 constexpr std::string_view kNodeTable =
@@ -36,14 +38,20 @@ struct NodeKind {
   int gpus = 1, nics = 1;
   double link = 0;  // of each GPU to the others, each way
   double nic = kPort, host = 0;
-  bool counts_gpus = false;  // the number behind the name is that of the GPUs
+  bool any_gpus = false;  // a node has as many GPUs as are asked for
+  bool part = false;      // and may have fewer than `gpus` of them
+};
+
+// What the text says, before the kind of node is known to have as many.
+struct Counts {
+  std::optional<int> gpus, nodes, gpus_per_node;
 };
 
 [[noreturn]] void Refuse(std::string_view part, std::string_view why) {
   Throw(
       Code::kInvalidArgument,
-      "'{}': {}; a machine is made as dgx-a100:64,fat-tree,400Gb/s (kinds of nodes: {}; networks: fat-tree, "
-      "rails; also gpus=N, nics=N, radix=N, oversubscription=X)",
+      "'{}': {}; a machine of 64 GPUs is made as dgx-a100:64,fat-tree,400Gb/s (kinds of nodes: {}; networks: "
+      "fat-tree, rails; also nodes=N, gpus=N of a node, nics=N, radix=N, oversubscription=X)",
       part, why, ClusterNodeKinds());
 }
 
@@ -78,7 +86,7 @@ double ParsePort(std::string_view part) {
   return rate;
 }
 
-void ReadPart(std::string_view part, Cluster* cluster) {
+void ReadPart(std::string_view part, Counts* counts, Cluster* cluster) {
   const size_t equals = part.find('=');
   if (part == "fat-tree" || part == "rails") {
     cluster->network = part == "rails" ? NetworkKind::kRails : NetworkKind::kFatTree;
@@ -86,8 +94,10 @@ void ReadPart(std::string_view part, Cluster* cluster) {
     cluster->nic_bandwidth = ParsePort(part);
   } else {
     const std::string_view name = part.substr(0, equals), value = part.substr(equals + 1);
-    if (name == "gpus") {
-      cluster->gpus_per_node = ParseCount(part, value, 1, kMostGpusOfNode);
+    if (name == "nodes") {
+      counts->nodes = ParseCount(part, value, 1, kMostGpus);
+    } else if (name == "gpus") {
+      counts->gpus_per_node = ParseCount(part, value, 1, kMostGpusOfNode);
     } else if (name == "nics") {
       cluster->nics_per_node = ParseCount(part, value, 1, 1024);
     } else if (name == "radix") {
@@ -118,7 +128,8 @@ std::optional<NodeKind> KnownNode(std::string_view name) {
                     .nics = static_cast<int>(row.Number("nics")),
                     .link = gpu->link_bandwidth,
                     .nic = ParseBandwidth(row["nic"]),
-                    .host = ParseBandwidth(row["host"])};
+                    .host = ParseBandwidth(row["host"]),
+                    .part = true};
   }
   return std::nullopt;
 }
@@ -141,7 +152,7 @@ std::optional<NodeKind> PcieNode(std::string_view part, std::string_view name) {
   if (gpu == nullptr) return std::nullopt;
   if (gpu->link_bandwidth > 0) Refuse(part, fmt::format("no {} is a board on PCIe alone", gpu->name));
   NodeKind kind = NodeOf(*gpu, 1);
-  kind.counts_gpus = true;
+  kind.any_gpus = true;
   return kind;
 }
 
@@ -171,6 +182,29 @@ NodeKind KindOf(std::string_view part, std::string_view name) {
                                : fmt::format("there is no such kind of node; did you mean {}?", nearest));
 }
 
+// The GPUs of a node and the nodes that the counts mean.
+void SetCounts(std::string_view text, const NodeKind& kind, const Counts& counts, Cluster* cluster) {
+  if (counts.gpus && counts.nodes)
+    Refuse(text, "the GPUs stand behind the colon or the nodes as nodes=N, not both");
+  cluster->gpus_per_node = counts.gpus_per_node.value_or(kind.gpus);
+  if (!counts.gpus) {
+    cluster->nodes = counts.nodes.value_or(1);
+    return;
+  }
+  const int gpus = *counts.gpus;
+  if (!counts.gpus_per_node && ((kind.part && gpus < kind.gpus) || kind.any_gpus)) {
+    if (gpus > kMostGpusOfNode) Refuse(text, fmt::format("more than {} GPUs of a node", kMostGpusOfNode));
+    cluster->gpus_per_node = gpus;
+  }
+  const int each = cluster->gpus_per_node;
+  if (gpus % each != 0) {
+    const int whole = std::max(1, gpus / each);
+    Refuse(text, fmt::format("{} GPUs are not whole nodes of {}: take {} GPUs, or nodes={}", gpus, each,
+                             gpus < each ? each : whole * each, gpus < each ? gpus : whole + 1));
+  }
+  cluster->nodes = gpus / each;
+}
+
 }  // namespace
 
 std::string ClusterNodeKinds() {
@@ -188,36 +222,42 @@ void AddClusterGpus(DeviceSpec gpu, Machine* machine) {
   }
 }
 
-Machine MakeCluster(std::string_view text) {
+NamedCluster ClusterOf(std::string_view text) {
   const size_t comma = std::min(text.find(','), text.size());
   const std::string_view node = text.substr(0, comma);
   const size_t colon = std::min(node.find(':'), node.size());
   const NodeKind kind = KindOf(node, node.substr(0, colon));
-  Machine machine = VirtualMachine(0, 1);
-  machine.name = text;
-  Cluster& cluster = machine.cluster.emplace();
-  cluster.gpus_per_node = kind.gpus;
+  NamedCluster named{.cluster = {}, .gpu = kind.gpu};
+  Cluster& cluster = named.cluster;
   cluster.nics_per_node = 0;
-  if (colon < node.size()) {
-    int& count = kind.counts_gpus ? cluster.gpus_per_node : cluster.nodes;
-    count = ParseCount(node, node.substr(colon + 1), 1, kind.counts_gpus ? kMostGpusOfNode : kMostGpus);
-  }
   cluster.switch_bandwidth = kind.link;
   cluster.nic_bandwidth = kind.nic;
   cluster.host_bandwidth = kind.host;
   cluster.fabric = kind.gpu->law.empty() ? "" : kind.gpu->name;
+  Counts counts;
+  if (colon < node.size()) counts.gpus = ParseCount(node, node.substr(colon + 1), 1, kMostGpus);
   for (size_t begin = comma; begin < text.size();) {
     const size_t end = std::min(text.find(',', begin + 1), text.size());
-    ReadPart(text.substr(begin + 1, end - begin - 1), &cluster);
+    ReadPart(text.substr(begin + 1, end - begin - 1), &counts, &cluster);
     begin = end;
   }
+  SetCounts(text, kind, counts, &cluster);
   if (cluster.nics_per_node == 0)
     cluster.nics_per_node = cluster.gpus_per_node == kind.gpus ? kind.nics : cluster.gpus_per_node;
-  if (int64_t{cluster.nodes} * cluster.gpus_per_node > kMostGpus)
-    Refuse(text, fmt::format("more than {} GPUs", kMostGpus));
-  if (int64_t{cluster.nodes} * cluster.nics_per_node > 4 * kMostGpus)
-    Refuse(text, fmt::format("more than {} network ports", 4 * kMostGpus));
-  AddClusterGpus(kind.gpu->device, &machine);
+  if (int64_t{cluster.nodes} * std::max(cluster.gpus_per_node, cluster.nics_per_node) > 4 * kMostGpus)
+    Refuse(text, fmt::format("more than {} GPUs or ports of the network", 4 * kMostGpus));
+  return named;
+}
+
+Machine MakeCluster(std::string_view text) {
+  const NamedCluster named = ClusterOf(text);
+  Machine machine = VirtualMachine(0, 1);
+  machine.name = text;
+  machine.cluster = named.cluster;
+  if (named.cluster.num_gpus() > kMostDevices) Refuse(text, fmt::format("more than {} GPUs", kMostDevices));
+  if (int64_t{named.cluster.nodes} * named.cluster.nics_per_node > 4 * kMostDevices)
+    Refuse(text, fmt::format("more than {} network ports", 4 * kMostDevices));
+  AddClusterGpus(named.gpu->device, &machine);
   return machine;
 }
 

@@ -16,25 +16,26 @@ std::vector<int> OrdinalsOf(std::span<StreamDevice* const> devices) {
   return ordinals;
 }
 
-}  // namespace
-
-int NcclTypeOf(DataType dtype) {
+// NCCL's numbers.
+int TypeOf(DataType dtype) {
   switch (dtype) {
     case DataType::kInt64:
       return kNcclInt64;
     case DataType::kHalf:
       return kNcclHalf;
+    case DataType::kBfloat16:
+      return kNcclBfloat16;
     case DataType::kFloat:
       return kNcclFloat;
     case DataType::kDouble:
       return kNcclDouble;
     default:
-      Throw(Code::kUnimplemented, "no all-reduce of {} by NCCL; --all-reduce ring does it",
+      Throw(Code::kUnimplemented, "no collective of {} by NCCL; --all-reduce ring does it",
             DataTypeName(dtype));
   }
 }
 
-int NcclOperationOf(Reduction reduction) {
+int OperationOf(Reduction reduction) {
   switch (reduction) {
     case Reduction::kSum:
       return kNcclSum;
@@ -43,9 +44,31 @@ int NcclOperationOf(Reduction reduction) {
     case Reduction::kMin:
       return kNcclMin;
     case Reduction::kMax:
+      return kNcclMax;
+    case Reduction::kMean:
       break;
   }
-  return kNcclMax;
+  return kNcclAvg;
+}
+
+}  // namespace
+
+const char* NcclCallOf(CollectiveKind kind) {
+  if (kind == CollectiveKind::kAllGather) return "ncclAllGather";
+  return kind == CollectiveKind::kReduceScatter ? "ncclReduceScatter" : "ncclAllReduce";
+}
+
+int IssueNccl(const NcclLibrary& library, const JointOperation& operation, int64_t elements,
+              const JointPart& part, NcclComm comm) {
+  const int type = TypeOf(operation.dtype), reduction = OperationOf(operation.reduction);
+  const auto count = static_cast<size_t>(elements);
+  part.device->MakeCurrent();
+  void* const stream = part.device->stream(QueueKind::kCompute);
+  if (operation.kind == CollectiveKind::kAllGather)
+    return library.all_gather(part.input, part.output, count, type, comm, stream);
+  const auto reduce =
+      operation.kind == CollectiveKind::kReduceScatter ? library.reduce_scatter : library.all_reduce;
+  return reduce(part.input, part.output, count, type, reduction, comm, stream);
 }
 
 Nccl::~Nccl() {
@@ -67,7 +90,7 @@ const Nccl::Group& Nccl::GroupLocked(const std::vector<int>& ordinals) {
   std::sort(sorted.begin(), sorted.end());
   if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
     Throw(Code::kFailedPrecondition,
-          "two devices of an all-reduce are parts of one GPU, which NCCL does not join; --all-reduce ring "
+          "two devices of a collective are parts of one GPU, which NCCL does not join; --all-reduce ring "
           "does");
   }
   Group group(ordinals.size(), nullptr);
@@ -82,23 +105,18 @@ void Nccl::Prepare(std::span<StreamDevice* const> devices) {
 }
 
 // One thread launches for all GPUs, so it says first that several calls are one.
-void Nccl::AllReduce(Reduction reduction, DataType dtype, int64_t elements,
-                     std::span<const JointPart> parts) {
+void Nccl::Launch(const JointOperation& operation, int64_t elements, std::span<const JointPart> parts) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<int> ordinals;
   for (const JointPart& part : parts) ordinals.push_back(part.device->ordinal());
-  const int type = NcclTypeOf(dtype), operation = NcclOperationOf(reduction);
   const Group& group = GroupLocked(ordinals);
   const char* call = "ncclGroupStart";
   int result = library_->group_start();
   NcclComm failed = nullptr;
   for (size_t rank = 0; result == kNcclSuccess && rank < parts.size(); ++rank) {
-    const JointPart& part = parts[rank];
-    part.device->MakeCurrent();
-    call = "ncclAllReduce";
+    call = NcclCallOf(operation.kind);
     failed = group[rank];
-    result = library_->all_reduce(part.input, part.output, static_cast<size_t>(elements), type, operation,
-                                  group[rank], part.device->stream(QueueKind::kCompute));
+    result = IssueNccl(*library_, operation, elements, parts[rank], group[rank]);
   }
   // The group ends whatever happened in it.
   const bool started = std::string_view(call) != "ncclGroupStart";
@@ -123,7 +141,7 @@ std::optional<Error> Nccl::Problem(std::span<StreamDevice* const> devices) {
     const int asked = library_->comm_get_async_error(comm, &result);
     if (asked != kNcclSuccess) return library_->ErrorOf("ncclCommGetAsyncError", asked, comm);
     if (result != kNcclSuccess && result != kNcclInProgress)
-      return library_->ErrorOf("an all-reduce", result, comm);
+      return library_->ErrorOf("a collective", result, comm);
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduces of CUDA GPUs by NCCL. Internal to exec.
+// Collectives of CUDA GPUs by NCCL. Internal to exec.
 #pragma once
 
 #include <map>
@@ -15,9 +15,12 @@
 
 namespace lanescope::exec::cuda {
 
-// NCCL's numbers. Throws Unimplemented for a type that it is not asked to reduce.
-int NcclTypeOf(DataType dtype);
-int NcclOperationOf(Reduction reduction);
+// "ncclAllReduce", ...
+const char* NcclCallOf(CollectiveKind kind);
+// Gives a rank's part to its device's compute stream: NCCL's result. Throws Unimplemented for a type that it
+// is not asked for.
+int IssueNccl(const NcclLibrary& library, const JointOperation& operation, int64_t elements,
+              const JointPart& part, NcclComm comm);
 
 // The communicators of a set of devices, one group for each list of GPUs that launches together; made once.
 // Outlives the steps that launch. Calls for one group are one at a time, as NCCL wants it.
@@ -29,8 +32,7 @@ class Nccl : public JointDriver {
   Nccl& operator=(const Nccl&) = delete;
 
   void Prepare(std::span<StreamDevice* const> devices) override;
-  void AllReduce(Reduction reduction, DataType dtype, int64_t elements,
-                 std::span<const JointPart> parts) override;
+  void Launch(const JointOperation& operation, int64_t elements, std::span<const JointPart> parts) override;
   std::optional<Error> Problem(std::span<StreamDevice* const> devices) override;
   void Abort(std::span<StreamDevice* const> devices) noexcept override;
   std::unique_ptr<JointGroup> Join(const std::string& connection, const JointMembers& members) override;

@@ -47,7 +47,7 @@ bool NcclGroup::HasSettledLocked() const {
   for (const NcclComm comm : comms_) {
     int state = kNcclSuccess;
     Check("ncclCommGetAsyncError", library_->comm_get_async_error(comm, &state), comm);
-    Check("an all-reduce with GPUs of other processes", state, comm);
+    Check("a collective with GPUs of other processes", state, comm);
     settled = settled && state == kNcclSuccess;
   }
   return settled;
@@ -58,33 +58,27 @@ bool NcclGroup::IsJoined() {
   return HasSettledLocked();
 }
 
-void NcclGroup::Issue(Reduction reduction, DataType dtype, int64_t elements,
-                      std::span<const JointPart> parts) {
-  const int type = NcclTypeOf(dtype), operation = NcclOperationOf(reduction);
+void NcclGroup::Issue(const JointOperation& operation, int64_t elements, std::span<const JointPart> parts) {
   Check("ncclGroupStart", library_->group_start(), nullptr);
   int result = kNcclSuccess;
-  for (size_t i = 0; i < parts.size() && (result == kNcclSuccess || result == kNcclInProgress); ++i) {
-    parts[i].device->MakeCurrent();
-    result = library_->all_reduce(parts[i].input, parts[i].output, static_cast<size_t>(elements), type,
-                                  operation, comms_[i], parts[i].device->stream(QueueKind::kCompute));
-  }
+  for (size_t i = 0; i < parts.size() && (result == kNcclSuccess || result == kNcclInProgress); ++i)
+    result = IssueNccl(*library_, operation, elements, parts[i], comms_[i]);
   // The group ends whatever happened in it.
   const int ended = library_->group_end();
-  Check("ncclAllReduce", result, comms_[0]);
+  Check(NcclCallOf(operation.kind), result, comms_[0]);
   Check("ncclGroupEnd", ended, comms_[0]);
 }
 
 // Parts are on their streams once NCCL is through with the calls.
-void NcclGroup::AllReduce(Reduction reduction, DataType dtype, int64_t elements,
-                          std::span<const JointPart> parts) {
+void NcclGroup::Launch(const JointOperation& operation, int64_t elements, std::span<const JointPart> parts) {
   const int64_t begin = NowNs();
   std::unique_lock<std::mutex> lock(mutex_);
   HasSettledLocked();  // throws where it is given up
   try {
-    Issue(reduction, dtype, elements, parts);
+    Issue(operation, elements, parts);
     while (!HasSettledLocked()) {
       if (NowNs() - begin > kMostIssuingNs)
-        Throw(Code::kDeadlineExceeded, "NCCL has not issued an all-reduce within {} s",
+        Throw(Code::kDeadlineExceeded, "NCCL has not issued a collective within {} s",
               kMostIssuingNs / 1'000'000'000);
       lock.unlock();
       std::this_thread::sleep_for(kPause);

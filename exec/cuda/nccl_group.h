@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All-reduces of CUDA GPUs of several processes by NCCL. Internal to exec.
+// Collectives of CUDA GPUs of several processes by NCCL. Internal to exec.
 #pragma once
 
 #include <mutex>
@@ -24,15 +24,14 @@ class NcclGroup : public JointGroup {
   NcclGroup& operator=(const NcclGroup&) = delete;
 
   bool IsJoined() override;
-  void AllReduce(Reduction reduction, DataType dtype, int64_t elements,
-                 std::span<const JointPart> parts) override;
+  void Launch(const JointOperation& operation, int64_t elements, std::span<const JointPart> parts) override;
   std::optional<Error> Problem() override;
   void Abort() noexcept override;
 
  private:
   void AbortLocked() noexcept;
   bool HasSettledLocked() const;
-  void Issue(Reduction reduction, DataType dtype, int64_t elements, std::span<const JointPart> parts);
+  void Issue(const JointOperation& operation, int64_t elements, std::span<const JointPart> parts);
   void Check(const char* call, int result, NcclComm comm) const;
 
   const std::shared_ptr<const NcclLibrary> library_;

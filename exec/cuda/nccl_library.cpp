@@ -68,6 +68,8 @@ Loaded Load(const std::string& file) {
   symbols.Find(&library->comm_abort, "ncclCommAbort");
   symbols.Find(&library->comm_get_async_error, "ncclCommGetAsyncError");
   symbols.Find(&library->all_reduce, "ncclAllReduce");
+  symbols.Find(&library->all_gather, "ncclAllGather");
+  symbols.Find(&library->reduce_scatter, "ncclReduceScatter");
   symbols.Find(&library->send, "ncclSend");
   symbols.Find(&library->receive, "ncclRecv");
   symbols.Find(&library->group_start, "ncclGroupStart");

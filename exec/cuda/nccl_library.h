@@ -30,8 +30,9 @@ struct NcclConfig {
 
 // NCCL's numbers, which its releases keep.
 inline constexpr int kNcclSuccess = 0, kNcclInProgress = 7;
-inline constexpr int kNcclInt8 = 0, kNcclInt64 = 4, kNcclHalf = 6, kNcclFloat = 7, kNcclDouble = 8;
-inline constexpr int kNcclSum = 0, kNcclProd = 1, kNcclMax = 2, kNcclMin = 3;
+inline constexpr int kNcclInt8 = 0, kNcclInt64 = 4, kNcclHalf = 6, kNcclFloat = 7, kNcclDouble = 8,
+                     kNcclBfloat16 = 9;
+inline constexpr int kNcclSum = 0, kNcclProd = 1, kNcclMax = 2, kNcclMin = 3, kNcclAvg = 4;
 
 // As its header says; a stream is CUDA's. Immutable, thread-safe as the library is.
 struct NcclLibrary {
@@ -46,6 +47,11 @@ struct NcclLibrary {
   int (*comm_get_async_error)(NcclComm comm, int* result) = nullptr;
   int (*all_reduce)(const void* from, void* to, size_t count, int type, int reduction, NcclComm comm,
                     void* stream) = nullptr;
+  // `count` of what a rank gives, or gets.
+  int (*all_gather)(const void* from, void* to, size_t count, int type, NcclComm comm,
+                    void* stream) = nullptr;
+  int (*reduce_scatter)(const void* from, void* to, size_t count, int type, int reduction, NcclComm comm,
+                        void* stream) = nullptr;
   int (*send)(const void* from, size_t count, int type, int peer, NcclComm comm, void* stream) = nullptr;
   int (*receive)(void* to, size_t count, int type, int peer, NcclComm comm, void* stream) = nullptr;
   int (*group_start)() = nullptr;

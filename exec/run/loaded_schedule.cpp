@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
+#include "core/collective/joint_launch.h"
 #include "core/schedule/joint_parts.h"
 #include "exec/device/stream_device.h"
 #include "exec/messages/pacer.h"
@@ -36,6 +37,19 @@ void CheckInitialized(const LoadedCommand& loaded) {
 
 void CopyStrings(const TensorRef& from, const TensorRef& to) {
   std::copy_n(from.as<std::string>(), from.NumElements(), to.as<std::string>());
+}
+
+// Sums alone are averaged (ExpandCollectives).
+JointOperation OperationOf(const Node& node) {
+  JointOperation operation{.dtype = node.TypeAttr("T")};
+  operation.kind = JointKindOf(node).value_or(CollectiveKind::kAllReduce);
+  if (operation.kind == CollectiveKind::kAllReduce) {
+    operation.reduction = ParseReduction(node.StringAttr("reduction"));
+  } else if (operation.kind == CollectiveKind::kReduceScatter) {
+    const bool mean = node.StringAttr("final_op") == "Div";
+    operation.reduction = mean ? Reduction::kMean : ParseReduction(node.StringAttr("merge_op"));
+  }
+  return operation;
 }
 
 }  // namespace
@@ -79,10 +93,12 @@ std::vector<JointLaunch> LoadedSchedule::JointLaunches() const {
   for (const JointParts& joint : FindJointParts(graph_, *schedule_)) {
     const Node& node = graph_.node(schedule_->commands[joint.commands[0]].node);
     JointLaunch& launch = launches.emplace_back();
-    launch.reduction = ParseReduction(node.StringAttr("reduction"));
-    launch.dtype = node.TypeAttr("T");
+    launch.operation = OperationOf(node);
     launch.parts = joint.commands;
     launch.is_of_several = joint.count > static_cast<int>(joint.commands.size());
+    if (launch.is_of_several) continue;
+    for (size_t i = 0; i < joint.commands.size(); ++i)
+      launch.parts[static_cast<size_t>(joint.ranks[i])] = joint.commands[i];
   }
   return launches;
 }
@@ -91,7 +107,7 @@ JointOperands LoadedSchedule::PreparePart(CommandId number) {
   const LoadedCommand& loaded = commands_[number];
   CheckInitialized(loaded);
   const TensorRef &from = loaded.context.inputs()[0], &to = loaded.context.outputs()[0];
-  return {from.data, to.data, from.NumElements()};
+  return {from.data, to.data, std::min(from.NumElements(), to.NumElements())};
 }
 
 void LoadedSchedule::Bind(const IdVector<DeviceId, std::byte*>& arenas) {

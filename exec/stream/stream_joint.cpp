@@ -18,10 +18,10 @@ constexpr std::chrono::microseconds kPause{20};
 }  // namespace
 
 Reduction ParseReduction(std::string_view name) {
-  if (name == "sum") return Reduction::kSum;
-  if (name == "prod") return Reduction::kProd;
-  if (name == "min") return Reduction::kMin;
-  if (name == "max") return Reduction::kMax;
+  if (name == "sum" || name == "Add") return Reduction::kSum;
+  if (name == "prod" || name == "Mul") return Reduction::kProd;
+  if (name == "min" || name == "Min") return Reduction::kMin;
+  if (name == "max" || name == "Max") return Reduction::kMax;
   Throw(Code::kInvalidArgument, "no collective reduces by '{}'", name);
 }
 
@@ -44,10 +44,12 @@ void StreamProgram::PrepareJointLaunches() {
             runner_->Describe(launch.parts[0]));
     }
     if (launch.is_of_several) continue;  // they are joined by then
-    // Any order of ranks gives the same results; one order needs no others.
-    std::sort(launch.parts.begin(), launch.parts.end(), [&](CommandId a, CommandId b) {
-      return At(a).stream->device->ordinal() < At(b).stream->device->ordinal();
-    });
+    // Any order of ranks gives the same all-reduce; one order needs no others.
+    if (launch.operation.kind == CollectiveKind::kAllReduce) {
+      std::sort(launch.parts.begin(), launch.parts.end(), [&](CommandId a, CommandId b) {
+        return At(a).stream->device->ordinal() < At(b).stream->device->ordinal();
+      });
+    }
     joint_driver_->Prepare(DevicesOf(launch));
   }
 }
@@ -73,9 +75,9 @@ bool StreamProgram::IsJointThrough(CommandId part) {
 // launches are in one order on all GPUs (command_order.cpp) and messages have a thread of their own.
 void StreamProgram::IssueJoint(const JointLaunch& launch, int64_t elements,
                                const std::vector<JointPart>& parts) {
-  if (!launch.is_of_several) return joint_driver_->AllReduce(launch.reduction, launch.dtype, elements, parts);
+  if (!launch.is_of_several) return joint_driver_->Launch(launch.operation, elements, parts);
   LANESCOPE_CHECK(launch.group != nullptr);
-  launch.group->AllReduce(launch.reduction, launch.dtype, elements, parts);
+  launch.group->Launch(launch.operation, elements, parts);
 }
 
 std::optional<Error> StreamProgram::ProblemOf(const JointLaunch& launch) const {
@@ -93,7 +95,7 @@ void StreamProgram::RunJoint(int number) {
       const JointOperands operands = runner_->PreparePart(c);
       if (parts.empty()) elements = operands.elements;
       if (operands.elements != elements) {
-        Throw(Code::kInvalidArgument, "the parts of an all-reduce have {} and {} elements", elements,
+        Throw(Code::kInvalidArgument, "the parts of a collective have {} and {} elements", elements,
               operands.elements);
       }
       parts.push_back({At(c).stream->device, operands.input, operands.output});

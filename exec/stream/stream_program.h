@@ -62,11 +62,9 @@ struct JointOperands {
   int64_t elements = 0;
 };
 
-// What the parts of a joint launch do; for the time being all-reduces.
 struct JointLaunch {
-  Reduction reduction = Reduction::kSum;
-  DataType dtype = DataType::kInvalid;
-  std::vector<CommandId> parts;  // by rank
+  JointOperation operation;
+  std::vector<CommandId> parts;  // by rank; of several processes: in the order of their devices
   // Of several processes: what all parts are issued by (StreamProgram::Join), whose parts these are; null for
   // one process' own.
   JointGroup* group = nullptr;

@@ -4,15 +4,16 @@
 #include "core/record/recorder.h"
 #include "python/binding/binding.h"
 #include "sims/plans/report.h"
+#include "study/workload/model_shape.h"
 
 namespace lanescope::python {
 namespace {
 
 namespace plans = sims::plans;
 
-// A name, or a file where it ends with .json; where `json` is not empty that shape.
+// A name, or a file; where `json` is not empty that shape.
 plans::ModelShape ModelOf(const std::string& name, const std::string& json) {
-  return json.empty() ? plans::ReadModel(name) : plans::ParseModel(json, name);
+  return json.empty() ? study::ReadModelShape(name) : plans::ParseModel(json, name);
 }
 
 std::string Report(const std::string& model, const std::string& shape, const std::string& plan,
@@ -20,7 +21,7 @@ std::string Report(const std::string& model, const std::string& shape, const std
   const plans::ModelShape asked = ModelOf(model, shape);
   const plans::Plan parsed = plans::ParsePlan(plan);
   const plans::PlanMachine on = plans::NamedMachine(machine);
-  plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus);
+  plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus());
   return plans::PlanReport(asked, parsed, on, global_batch, sequence);
 }
 

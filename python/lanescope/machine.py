@@ -17,7 +17,7 @@ class Machine:
     Machine.here()              the GPUs of this computer if there are two or more, else two virtual ones
     Machine.physical()          the GPUs of this computer, however few
     Machine.virtual(2)          GPUs made of host threads
-    Machine.make("dgx-h100:1")  nodes of GPUs as data sheets describe them, which need not be here
+    Machine.make("dgx-h100:8")  nodes of GPUs as data sheets describe them, which need not be here
     machine.tasks("ps=a:1,worker=b:2")  so many tasks of that machine's devices each, on these hosts
 
     visible_devices, logical_devices, memory_fraction, memory_limit: as the options of the command line.
@@ -46,7 +46,7 @@ class Machine:
 
     @classmethod
     def make(cls, text: str) -> Machine:
-        """As `lanescope devices --make`: "dgx-a100:64,fat-tree,400Gb/s" is 64 nodes of that kind in such a network."""
+        """As `lanescope devices --make`: "dgx-a100:512,fat-tree,400Gb/s" is 512 GPUs of such nodes in such a network."""
         return _machine_of(_core.make_machine(text).to_json())
 
     def tasks(self, cluster: str) -> Machine:

@@ -56,7 +56,7 @@ class Plan:
     def simulate(self, model: Model, machine: str, global_batch: int, sequence: int = 4096) -> PlanReport:
         """The step of a model, time and memory, on a machine by name ("dgx-h100:64").
 
-        model         a name ("llama-3-8b"), a file that ends with .json, or a mapping with the shape
+        model         a name ("llama-3-8b"), a .json file or a mapping with the shape, or a graph of the model
         global_batch  sequences of a step, of `sequence` tokens
         """
         name, shape = _asked(model)

@@ -11,9 +11,13 @@ double ProductSeconds(const Gpu& gpu, double m, double n, double k, double batch
   laws.multiprocessors = gpu.multiprocessors;
   laws.memory_bytes_per_s = gpu.memory_bytes_per_s;
   laws.memory_share = 1;
-  laws.products[static_cast<size_t>(plans::Format::kBf16)] = {
-      gpu.flops,     gpu.large_tile_share, gpu.medium_tile_share, gpu.small_tile_share, gpu.ramp,
-      gpu.product_s, kWholeWaves};
+  laws.products[static_cast<size_t>(plans::Format::kBf16)] = {.large_share = gpu.large_tile_share,
+                                                              .medium_share = gpu.medium_tile_share,
+                                                              .small_share = gpu.small_tile_share,
+                                                              .ramp = gpu.ramp,
+                                                              .start_s = gpu.product_s,
+                                                              .wave = kWholeWaves,
+                                                              .flops = gpu.flops};
   return plans::ProductSeconds(laws, plans::Format::kBf16, m, n, k, batch);
 }
 

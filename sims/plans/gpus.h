@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The GPUs whose kernels are known: facts of their data sheets and the laws fitted to measured kernels.
+// The GPUs whose kernels were measured, with the laws fitted to them.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include <vector>
 
+#include "core/machine/gpu_facts.h"
 #include "sims/plans/kernels.h"
 
 namespace lanescope::sims::plans {
 
-struct PlanGpu {
-  std::string_view name;        // as tables of measured kernels have it: "H100-SXM"
-  double memory_bytes = 0;      // that a program can have
-  double link_bytes_per_s = 0;  // NVLink, each way
-  double nic_bytes_per_s = 0;   // of the network port that usually stands beside it
-  double island = 8;            // GPUs that NVLink joins
-  KernelLaws kernels;
-};
-
-std::span<const PlanGpu> PlanGpus();
-// Throws NotFound with the nearest name.
-const PlanGpu& FindPlanGpu(std::string_view name);
+// Throws NotFound, with the GPUs that are known, for others.
+KernelLaws KernelLawsOf(const GpuFacts& gpu);
+// The GPUs that have laws.
+std::vector<const GpuFacts*> PlanGpus();
 
 }  // namespace lanescope::sims::plans

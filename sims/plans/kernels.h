@@ -23,12 +23,12 @@ double BytesOf(Format format);
 
 // A product goes by whole waves of tiles over the multiprocessors. Shares are of `flops`.
 struct ProductLaw {
-  double flops = 0;  // of the data sheet, dense, a second; 0: the GPU has no such products
   double large_share = 0.8, medium_share = 0.7, small_share = 0.5;  // tiles 256 x 128, 128 x 128, 64 x 64
   double ramp = 100;  // a product of depth k takes the time of k + ramp: filling and writing
   double start_s = 4e-6;
   double wave = 0.5;    // how much of a last wave that is not full still passes: 1, all of it
   double residual = 0;  // median of |log(law / measured)| where m >= 1,024
+  double flops = 0;     // of the data sheet, dense, a second; 0: the GPU has no such products
 };
 
 // Causal attention of one kernel (flash attention): arithmetic and reading follow each other.
@@ -44,8 +44,9 @@ struct AttentionLaw {
 struct KernelLaws {
   double multiprocessors = 0;
   double memory_bytes_per_s = 0;  // of the data sheet
-  double sustained = 1;           // of products' speed that continuous work reaches: power limits the clock
-  double memory_share = 0.85;     // of it that passes over large tensors reach
+  double sustained = 1;        // of the speed of short kernels that work of milliseconds keeps: power limits
+                               // the clock, for all of a step alike
+  double memory_share = 0.85;  // of it that passes over large tensors reach
   std::array<ProductLaw, kNumFormats> products{};
   AttentionLaw attention;
   const ProductLaw& product(Format format) const { return products[static_cast<size_t>(format)]; }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sims/plans/network.h"
+
 namespace lanescope::sims::plans {
 namespace {
 
@@ -48,7 +50,7 @@ constexpr double kLatentHead = 160;  // values of a key and a value of low-rank 
 
 // Backward over forward, and the law of an older kernel in `laws`: speeds on an A100 of flash attention 1 and
 // 2 with heads of 128 and causal masks (Dao, "FlashAttention-2", 2023, figure 4: 1 forward and backward
-// together 90e12, 2 up to 189e12; 335e12 on an H100). They are too slow for power to limit them.
+// together 90e12, 2 up to 189e12; 335e12 on an H100).
 double AttentionBackward(Attention attention, KernelLaws* laws) {
   constexpr double kBest = 0.8, kOld = 0.95;  // speed backward over speed forward
   AttentionLaw& law = laws->attention;
@@ -57,10 +59,10 @@ double AttentionBackward(Attention attention, KernelLaws* laws) {
   const bool ampere = laws->product(Format::kFp8).flops == 0;
   double flops = ampere ? 190e12 : 335e12;
   if (attention == Attention::kFlash1) {
-    flops = ampere ? 106e12 : 164e12;
+    flops *= 106.0 / 190;
     law.tile = 400;
   }
-  law.share = law.share_64 = flops / (laws->product(Format::kBf16).flops * laws->sustained);
+  law.share = law.share_64 = flops / laws->product(Format::kBf16).flops;
   return kBackwardFlops / kOld;
 }
 
@@ -186,15 +188,14 @@ void LayerTimes::AddAttention(Passed* passed) const {
   const double rounds = plan_.cp - 1;
   const double ring = AttentionSeconds(laws, {micro, part, part, heads, kv, size}) + rounds * round;
   const double bytes = 4 * tokens_ * kv * size;
-  const double message = MessageSeconds(machine_.network, ContextStride(), bytes);
+  const double message = MessageSeconds(machine_.cluster, ContextStride(), bytes);
   const double ring_exchange = rounds * std::max(0.0, message - round);
   // Or every rank takes some heads of the whole sequence: queries, keys, values and results change places.
   const bool splits = std::fmod(kv, plan_.cp) == 0;
   const double by_heads =
       AttentionSeconds(laws, {micro, sequence_, sequence_, heads / plan_.cp, kv / plan_.cp, size});
   const double exchange =
-      2 * AllToAllSeconds(machine_.network, {static_cast<double>(plan_.cp), static_cast<double>(plan_.tp)},
-                          2 * tokens_ * (heads + kv) * size);
+      2 * AllToAllSeconds(machine_.cluster, {plan_.cp, plan_.tp}, 2 * tokens_ * (heads + kv) * size);
   if (splits && by_heads + exchange < ring + ring_exchange) {
     passed->forward.attention += by_heads;
     passed->backward.attention += backward * by_heads;
@@ -209,9 +210,17 @@ void LayerTimes::AddAttention(Passed* passed) const {
 }
 
 // Neighbours of a ring lie this far apart; where a ring leaves its island the way between islands counts.
-double LayerTimes::ContextStride() const {
-  const double island = machine_.network.island;
+int LayerTimes::ContextStride() const {
+  const int island = machine_.cluster.gpus_per_node;
   return plan_.tp * plan_.cp > island ? island : plan_.tp;
+}
+
+// Sums of all `tp` GPUs: whole on each, or each its tokens, and whole again before the next product.
+double LayerTimes::JoinSeconds(double bytes) const {
+  const Group group{plan_.tp, 1};
+  if (!plan_.sp) return AllReduceSeconds(machine_.cluster, group, bytes);
+  return ScatterSeconds(machine_.cluster, group, bytes, DataType::kBfloat16) +
+         GatherSeconds(machine_.cluster, group, bytes);
 }
 
 void LayerTimes::AddPasses(double ffn_values, Passed* passed) const {
@@ -232,7 +241,7 @@ void LayerTimes::AddPasses(double ffn_values, Passed* passed) const {
 void LayerTimes::AddTensorExchanges(double times, Passed* passed) const {
   if (plan_.tp == 1) return;
   const double bytes = 2 * tokens_ * model_.hidden;
-  const double all = times * AllReduceSeconds(machine_.network, {static_cast<double>(plan_.tp), 1}, bytes);
+  const double all = times * JoinSeconds(bytes);
   const auto exposed = [&](double products) {
     if (!plan_.tp_overlap) return all;
     if (plan_.kernels == Kernels::kCompiled) return all / 2;
@@ -262,8 +271,7 @@ void LayerTimes::AddExperts(Passed* passed) const {
       PassSeconds(machine_.kernels, routed * (width * model_.expert_ffn + 16 * model_.hidden));
   passed->backward.passes +=
       PassSeconds(machine_.kernels, routed * (1.6 * width * model_.expert_ffn + 20 * model_.hidden));
-  const double exchange =
-      2 * AllToAllSeconds(machine_.network, {static_cast<double>(plan_.ep), 1}, 2 * routed * model_.hidden);
+  const double exchange = 2 * AllToAllSeconds(machine_.cluster, {plan_.ep, 1}, 2 * routed * model_.hidden);
   passed->forward.exchanges += exchange;
   passed->backward.exchanges += exchange;
   for (const Matrix& matrix : FeedForwardMatrices(model_, model_.shared_ffn))
@@ -320,9 +328,7 @@ Passed LayerTimes::Head() const {
   passed.forward.passes = PassSeconds(laws, bytes / 2);
   passed.backward.passes = PassSeconds(laws, bytes / 2);
   if (plan_.tp > 1) {
-    const double all =
-        AllReduceSeconds(machine_.network, {static_cast<double>(plan_.tp), 1}, 2 * tokens_ * h);
-    passed.forward.exchanges = passed.backward.exchanges = all / 2;
+    passed.forward.exchanges = passed.backward.exchanges = JoinSeconds(2 * tokens_ * h) / 2;
   }
   passed.forward.launches = passed.backward.launches = 8;
   return passed;

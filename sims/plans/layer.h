@@ -39,7 +39,8 @@ class LayerTimes {
   void AddExperts(Passed* passed) const;
   void AddTensorExchanges(double times, Passed* passed) const;
   double Quantized(double values, bool gradient) const;
-  double ContextStride() const;
+  int ContextStride() const;
+  double JoinSeconds(double bytes) const;
 
   const ModelShape& model_;
   const Plan& plan_;

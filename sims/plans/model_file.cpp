@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json_object.h"
-#include "core/base/printable.h"
 #include "sims/plans/model_shape.h"
 
 namespace lanescope::sims::plans {
@@ -105,16 +101,7 @@ ModelShape ParseModel(std::string_view text, const std::string& where) {
 
 ModelShape ReadModel(const std::string& name_or_file) {
   constexpr size_t kMostBytes = 1 << 20;
-  if (!name_or_file.ends_with(".json")) {
-    std::error_code unknown;
-    if (std::ranges::count(ModelNames(), name_or_file) == 0 &&
-        std::filesystem::exists(name_or_file, unknown)) {
-      Throw(Code::kInvalidArgument,
-            "{} is no model's shape; name a .json file with one, or a published model",
-            Printable(name_or_file));
-    }
-    return NamedModel(name_or_file);
-  }
+  if (!name_or_file.ends_with(".json")) return NamedModel(name_or_file);
   return ParseModel(ReadFile(name_or_file, kMostBytes), name_or_file);
 }
 

@@ -2,44 +2,43 @@
 #include "sims/plans/network.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "core/machine/collective.h"
 
 namespace lanescope::sims::plans {
 namespace {
 
-double InIsland(const Network& net, const Group& group) {
-  return std::clamp(std::floor(net.island / group.stride), 1.0, group.size);
+double Seconds(const Cluster& cluster, CollectiveKind kind, const Group& group, double bytes,
+               DataType dtype = DataType::kBfloat16) {
+  if (group.size <= 1 || bytes <= 0) return 0;
+  const Collective collective{.kind = kind,
+                              .bytes = static_cast<int64_t>(std::min(bytes, 0x1p62)),
+                              .ranks = {.count = group.size, .stride = group.stride},
+                              .dtype = dtype};
+  return EstimateCollective(cluster, collective).ns * 1e-9;
 }
 
 }  // namespace
 
-double GatherSeconds(const Network& net, const Group& group, double bytes) {
-  if (group.size <= 1) return 0;
-  const double inside = InIsland(net, group);
-  const double passed = bytes * (group.size - 1) / group.size;
-  const double link = net.link_bytes_per_s * net.link_share;
-  if (inside >= group.size) return net.start_s + net.hop_s * group.size + passed / link;
-  // A ring enters and leaves every island once for each of its members there.
-  const double rate = std::min(link, net.nic_bytes_per_s * net.nic_share * inside);
-  const double islands = std::ceil(group.size / inside);
-  return net.start_s + net.nic_hop_s * islands + net.hop_s * group.size + passed / rate;
+double GatherSeconds(const Cluster& cluster, const Group& group, double bytes) {
+  return Seconds(cluster, CollectiveKind::kAllGather, group, bytes);
 }
 
-double AllReduceSeconds(const Network& net, const Group& group, double bytes) {
-  return 2 * GatherSeconds(net, group, bytes);
+double ScatterSeconds(const Cluster& cluster, const Group& group, double bytes, DataType dtype) {
+  return Seconds(cluster, CollectiveKind::kReduceScatter, group, bytes, dtype);
 }
 
-double AllToAllSeconds(const Network& net, const Group& group, double bytes) {
-  if (group.size <= 1) return 0;
-  const double inside = InIsland(net, group);
-  const double link = bytes * (inside - 1) / group.size / (net.link_bytes_per_s * net.link_share);
-  const double nic = bytes * (group.size - inside) / group.size / (net.nic_bytes_per_s * net.nic_share);
-  return net.start_s + (nic > 0 ? net.nic_hop_s : 0) + net.hop_s * group.size + std::max(link, nic);
+double AllReduceSeconds(const Cluster& cluster, const Group& group, double bytes) {
+  return Seconds(cluster, CollectiveKind::kAllReduce, group, bytes);
 }
 
-double MessageSeconds(const Network& net, double stride, double bytes) {
-  if (stride < net.island) return net.start_s + bytes / (net.link_bytes_per_s * net.link_share);
-  return net.start_s + net.nic_hop_s + bytes / (net.nic_bytes_per_s * net.nic_share);
+double AllToAllSeconds(const Cluster& cluster, const Group& group, double bytes) {
+  return Seconds(cluster, CollectiveKind::kAllToAll, group, bytes);
+}
+
+// NCCL sends by the same kernels: a broadcast among two.
+double MessageSeconds(const Cluster& cluster, int stride, double bytes) {
+  return Seconds(cluster, CollectiveKind::kBroadcast, {2, stride}, bytes);
 }
 
 }  // namespace lanescope::sims::plans

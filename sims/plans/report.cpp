@@ -49,7 +49,7 @@ json FoundJson(const ModelShape& model, const FoundPlan& found, const PlanMachin
             {"high", Ns(seconds * (1 + residual))}}},
           {"parts_ns", StepJson(found.step)},
           {"bound_by", found.step.largest().first},
-          {"tokens_per_s_gpu", global_batch * sequence / seconds / machine.gpus},
+          {"tokens_per_s_gpu", global_batch * sequence / seconds / machine.gpus()},
           {"memory", std::move(memory)},
           {"fits", missing <= 0},
           {"missing_bytes", Bytes(std::max(0.0, missing))}};

@@ -25,9 +25,9 @@ class Finder {
       : model_(model), machine_(machine), search_(search) {}
 
   FoundPlans Find() {
-    for (const int tp : DivisorsOf(machine_.gpus, std::min(machine_.network.island, 16.0))) {
-      for (const int pp : DivisorsOf(machine_.gpus / tp, model_.layers + 2)) {
-        for (const int cp : DivisorsOf(machine_.gpus / tp / pp, 64)) AddMesh(tp, pp, cp);
+    for (const int tp : DivisorsOf(machine_.gpus(), std::min(machine_.cluster.gpus_per_node, 16))) {
+      for (const int pp : DivisorsOf(machine_.gpus() / tp, model_.layers + 2)) {
+        for (const int cp : DivisorsOf(machine_.gpus() / tp / pp, 64)) AddMesh(tp, pp, cp);
       }
     }
     std::stable_sort(
@@ -44,7 +44,7 @@ class Finder {
     plan.tp = tp;
     plan.pp = pp;
     plan.cp = cp;
-    plan.dp = static_cast<int>(machine_.gpus) / tp / pp / cp;
+    plan.dp = machine_.gpus() / tp / pp / cp;
     plan.sp = tp > 1;
     plan.precision = search_.precision;
     plan.kernels = search_.kernels;
@@ -68,7 +68,7 @@ class Finder {
 
   void AddShardings(Plan plan) {
     try {
-      CheckPlan(plan, model_, search_.global_batch, search_.sequence, machine_.gpus);
+      CheckPlan(plan, model_, search_.global_batch, search_.sequence, machine_.gpus());
     } catch (const Error&) {
       return;
     }
@@ -81,7 +81,7 @@ class Finder {
       plan.shard = sharding;
       Add(plan);
     }
-    const int island = static_cast<int>(machine_.network.island) / plan.tp;
+    const int island = machine_.cluster.gpus_per_node / plan.tp;
     if (plan.pp > 1 || plan.replicas() <= island || island < 2 || plan.replicas() % island != 0) return;
     plan.shard = Sharding::kHsdp;
     plan.shard_size = island;
@@ -120,17 +120,17 @@ FoundPlans SearchPlans(const ModelShape& model, const PlanMachine& machine, cons
   FoundPlans found = Finder(model, machine, search).Find();
   if (found.tried == 0) {
     Throw(Code::kInvalidArgument,
-          "no plan over {:.0f} GPUs divides {:.0f} layers, {:.0f} heads and a batch of {:.0f} sequences; a "
+          "no plan over {} GPUs divides {:.0f} layers, {:.0f} heads and a batch of {:.0f} sequences; a "
           "batch that "
           "is a multiple of the GPUs always does",
-          machine.gpus, model.layers, model.heads, search.global_batch);
+          machine.gpus(), model.layers, model.heads, search.global_batch);
   }
   if (found.fitting.empty()) {
     Throw(Code::kResourceExhausted,
-          "no plan of {} fits {:.0f} GPUs of {}; {} takes the least, and {} more than a GPU has ({} of it "
+          "no plan of {} fits {} GPUs of {}; {} takes the least, and {} more than a GPU has ({} of it "
           "{}); take "
           "more GPUs or a smaller batch",
-          found.tried, machine.gpus, FormatBytes(static_cast<int64_t>(machine.memory_bytes)),
+          found.tried, machine.gpus(), FormatBytes(static_cast<int64_t>(machine.memory_bytes)),
           PlanText(found.least.plan),
           FormatBytes(static_cast<int64_t>(std::min(found.least_missing, 0x1p62))),
           FormatBytes(static_cast<int64_t>(std::min(found.least.fullest.memory.largest().second, 0x1p62))),

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "sims/plans/layer.h"
+#include "sims/plans/network.h"
 #include "sims/plans/parameters.h"
 
 namespace lanescope::sims::plans {
@@ -67,7 +68,7 @@ class StepParts {
     const StageParameters held = ParametersOf(model_, plan_, slowest);
     step.gradients = Gradients(held, longest_forward, longest - longest_forward);
     step.update = Update(held);
-    step.stragglers = LatestOf(plan_.gpus() / machine_.network.island) * step.seconds();
+    step.stragglers = LatestOf(machine_.cluster.nodes) * step.seconds();
     return step;
   }
 
@@ -101,8 +102,8 @@ class StepParts {
     return average;
   }
 
-  Group Replicas() const { return {static_cast<double>(plan_.shard_ways()), static_cast<double>(plan_.tp)}; }
-  Group ExpertGroup() const { return {ExpertReplicas(plan_), static_cast<double>(plan_.tp) * plan_.ep}; }
+  Group Replicas() const { return {plan_.shard_ways(), plan_.tp}; }
+  Group ExpertGroup() const { return {static_cast<int>(ExpertReplicas(plan_)), plan_.tp * plan_.ep}; }
 
   // The cost of collectives beside work: those that take longer than it, and the multiprocessors of the
   // others.
@@ -115,13 +116,13 @@ class StepParts {
   std::pair<double, double> Shards(double forward, double backward) const {
     if (!plan_.ShardsParameters() || plan_.replicas() == 1) return {0, 0};
     const double count = LayerParametersOf(model_, plan_);
-    const double reduced = plan_.precision == Precision::kPureBf16 ? 2 : 4;
-    const double gather = GatherSeconds(machine_.network, Replicas(), 2 * count);
-    double scatter = GatherSeconds(machine_.network, Replicas(), reduced * count);
+    const DataType reduced = plan_.precision == Precision::kPureBf16 ? DataType::kBfloat16 : DataType::kFloat;
+    const double bytes = static_cast<double>(ElementSize(reduced)) * count;
+    const double gather = GatherSeconds(machine_.cluster, Replicas(), 2 * count);
+    double scatter = ScatterSeconds(machine_.cluster, Replicas(), bytes, reduced);
     if (plan_.shard == Sharding::kHsdp) {
-      const double ways = plan_.shard_ways();
-      scatter += AllReduceSeconds(machine_.network, {plan_.replicas() / ways, plan_.tp * ways},
-                                  reduced * count / ways);
+      const int ways = plan_.shard_ways();
+      scatter += AllReduceSeconds(machine_.cluster, {plan_.replicas() / ways, plan_.tp * ways}, bytes / ways);
     }
     return {Beside(gather, forward) + PassSeconds(machine_.kernels, kGatheredCopies * count),
             Beside(gather + scatter, backward) + PassSeconds(machine_.kernels, kScatteredCopies * count)};
@@ -131,8 +132,7 @@ class StepParts {
   double Messages() const {
     if (plan_.pp == 1) return 0;
     const double bytes = 2 * layers_.tokens() * model_.hidden / (plan_.sp ? plan_.tp : 1);
-    const double one =
-        MessageSeconds(machine_.network, plan_.tp * static_cast<double>(plan_.replicas()), bytes);
+    const double one = MessageSeconds(machine_.cluster, plan_.tp * plan_.replicas(), bytes);
     const double steady = 2 * (micro_batches_ * plan_.vpp - 1) * one;
     return 2 * (plan_.pp - 1) * one + (plan_.vpp > 1 ? machine_.collective_share : 1) * steady;
   }
@@ -141,19 +141,29 @@ class StepParts {
   // parameters behind the first's forward pass but for the first.
   double Gradients(const StageParameters& held, double forward, double backward) const {
     if (plan_.ShardsParameters()) return 0;
-    const auto seconds = [&](double bytes) {
-      return GatherSeconds(machine_.network, Replicas(), bytes * held.dense) +
-             GatherSeconds(machine_.network, ExpertGroup(), bytes * held.experts);
+    // Dense parameters and experts have groups of their own; `bytes` is of one parameter.
+    const auto both = [&](const auto& collective, double bytes) {
+      return collective(Replicas(), bytes * held.dense) + collective(ExpertGroup(), bytes * held.experts);
+    };
+    const auto all_reduce = [&](const Group& group, double bytes) {
+      return AllReduceSeconds(machine_.cluster, group, bytes);
     };
     const auto exposed = [&](double collective, double work) {
       const double bucket = collective * std::max(held.ends / 2, held.dense / (held.layers + 1)) / held.dense;
       return bucket + Beside(collective - bucket, work * held.layers / (held.layers + 1));
     };
-    const double reduced =
-        plan_.kernels == Kernels::kFused || plan_.precision == Precision::kPureBf16 ? 2 : 4;
-    if (plan_.shard == Sharding::kNone) return exposed(2 * seconds(reduced), backward);
+    const bool narrow = plan_.kernels == Kernels::kFused || plan_.precision == Precision::kPureBf16;
+    const DataType reduced = narrow ? DataType::kBfloat16 : DataType::kFloat;
+    const auto size = static_cast<double>(ElementSize(reduced));
+    if (plan_.shard == Sharding::kNone) return exposed(both(all_reduce, size), backward);
+    const auto scatter = [&](const Group& group, double bytes) {
+      return ScatterSeconds(machine_.cluster, group, bytes, reduced);
+    };
+    const auto gather = [&](const Group& group, double bytes) {
+      return GatherSeconds(machine_.cluster, group, bytes);
+    };
     const double gathered = FormatOf(plan_.precision) == Format::kFp8 ? 1 : 2;
-    return exposed(seconds(reduced), backward) + exposed(seconds(gathered), forward);
+    return exposed(both(scatter, size), backward) + exposed(both(gather, gathered), forward);
   }
 
   double Update(const StageParameters& held) const {
@@ -187,12 +197,12 @@ PlanStep EstimateStep(const ModelShape& model, const Plan& plan, const PlanMachi
   return StepParts(model, plan, machine, global_batch, sequence).Estimate();
 }
 
-double StepResidual(const ModelShape& model) { return model.IsMixture() ? 0.4 : 0.11; }
+double StepResidual(const ModelShape& model) { return model.IsMixture() ? 0.4 : 0.14; }
 
 double LowerBoundSeconds(const ModelShape& model, Precision precision, const PlanMachine& machine,
                          double global_batch, double sequence) {
   return FlopsPerToken(model, sequence) * global_batch * sequence /
-         (machine.gpus * machine.kernels.product(FormatOf(precision)).flops);
+         (machine.gpus() * machine.kernels.product(FormatOf(precision)).flops);
 }
 
 }  // namespace lanescope::sims::plans

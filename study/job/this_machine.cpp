@@ -197,11 +197,10 @@ Machine ReadMachineFile(const std::string& path) {
   const std::string kinds = ClusterNodeKinds();
   const bool known = (", " + kinds + ",").find(", " + path + ",") != std::string::npos;
   const std::string kind = known ? path : kinds.substr(0, kinds.find(','));
-  Throw(
-      Code::kNotFound,
-      "there is no machine file '{}'; `lanescope devices --make {}:1 -o {}.json` writes one (kinds of nodes: "
-      "{}), and samples/machines has others",
-      path, kind, kind, kinds);
+  Throw(Code::kNotFound,
+        "there is no machine file '{}'; `lanescope devices --make {} -o {}.json` writes one (kinds of nodes: "
+        "{}), and samples/machines has others",
+        path, kind, kind, kinds);
 }
 
 }  // namespace

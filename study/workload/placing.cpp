@@ -20,12 +20,21 @@ constexpr std::string_view kProgramPrefix = "exec:";
 PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strategy, const Machine& machine,
                             const CostModel& costs, const PlaceOptions& options);
 
+bool IsModelledCluster(const Machine& machine) {
+  return machine.cluster && std::ranges::all_of(machine.devices, [](const DeviceSpec& device) {
+           return !device.is_gpu() || device.kind == DeviceKind::kModelled;
+         });
+}
+
 PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, const Machine& machine,
                         const CostModel& costs, const PlaceOptions& options) {
   if (const GraphStrategy* rewriting = FindGraphStrategy(strategy)) {
     StepGraph step = rewriting->rewrite({workload.graph(), workload.spec(), workload.info(), machine, costs});
     WorkloadOptions same;
     same.soft_placement = workload.placer().soft_placement;
+    same.all_reduce = workload.all_reduce();
+    same.joint_launches = workload.joint_launches() ||
+                          (IsModelledCluster(machine) && TakesJointLaunches(machine, workload.all_reduce()));
     const auto written =
         std::make_shared<const Workload>(workload.name(), std::move(step.graph), std::move(step.spec), same);
     PlacedGraph placed = PlaceAsItIs(*written, "annotated", machine, costs, options);
@@ -71,7 +80,7 @@ PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strateg
 }  // namespace
 
 bool TakesJointLaunches(const Machine& machine, const std::string& all_reduce) {
-  if (all_reduce.empty()) return exec::HasJointLaunches(machine);
+  if (all_reduce.empty()) return exec::HasJointLaunches(machine) || IsModelledCluster(machine);
   return all_reduce == "nccl" &&
          std::none_of(machine.devices.begin(), machine.devices.end(), [](const DeviceSpec& device) {
            return device.is_gpu() && device.kind == DeviceKind::kVirtual;

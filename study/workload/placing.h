@@ -34,8 +34,9 @@ struct PlacedGraph {
   std::shared_ptr<const Workload> written = nullptr;  // what `workload` then is
 };
 
-// Whether all-reduces of a step on this machine are joint launches where they can be: on GPUs of hardware
-// with NCCL, and where `all_reduce` is "nccl" on all GPUs that are not virtual. "": as fits the machine.
+// Whether collectives of a step on this machine are joint launches where they can be: on GPUs of hardware
+// with NCCL, on those of a modelled cluster, and where `all_reduce` is "nccl" on all that are not virtual.
+// "": as fits the machine.
 bool TakesJointLaunches(const Machine& machine, const std::string& all_reduce);
 
 // `strategy` is as of PlaceByStrategy, or exec:PROGRAM. Where it puts joint launches so that they cannot

@@ -221,6 +221,8 @@ void Workload::Inline(const WorkloadOptions& options) {
 }
 
 void Workload::Prepare(const std::string& title, const WorkloadOptions& options) {
+  all_reduce_ = options.all_reduce;
+  joint_launches_ = options.joint_launches;
   for (const std::string& feed : options.feeds) ReplaceFeed(feed, &spec_);
   for (const auto& [name, values] : options.values) ReplaceFeed(name, values, &spec_);
   CheckPolynomials(spec_);

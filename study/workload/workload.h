@@ -62,6 +62,9 @@ class Workload {
   const GraphInfo& info() const { return *info_; }
   std::shared_ptr<const GraphInfo> shared_info() const { return info_; }
   const PlacerOptions& placer() const { return placer_; }
+  // As WorkloadOptions had them, for graphs that are written of this one.
+  const std::string& all_reduce() const { return all_reduce_; }
+  bool joint_launches() const { return joint_launches_; }
   // The loops whose end data decide (InlineFunctions): "LOOP/trips" says how often one ran.
   const std::vector<std::string>& counted_loops() const { return counted_loops_; }
 
@@ -81,6 +84,8 @@ class Workload {
   CompileRequest request_;
   std::shared_ptr<const GraphInfo> info_;
   PlacerOptions placer_;
+  std::string all_reduce_;
+  bool joint_launches_ = false;
   std::vector<std::string> counted_loops_;
 };
 

@@ -77,7 +77,7 @@ TEST_F(ForeignTraceTest, BusBandwidthStandsBesideTheLinks) {
   EXPECT_THAT(bus({}), HasSubstr("NVLink of Tesla V100-SXM2-32GB by its data sheet"));
   EXPECT_THAT(bus({"--link", "100GB/s"}), testing::ContainsRegex("100 GB/s +>= 70%"));
   const std::string machine = folder_.File("dgx.machine");
-  Lanescope({"devices", "--make", "dgx-a100:1", "-o", machine});
+  Lanescope({"devices", "--make", "dgx-a100:8", "-o", machine});
   EXPECT_THAT(bus({"--machine", machine}), testing::ContainsRegex("300 GB/s +>= 23%"));
   const Outcome refused = Lanescope({"summary", small_, "--link", "100GB/s"});
   EXPECT_EQ(refused.status, 1);

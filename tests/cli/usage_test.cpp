@@ -219,7 +219,7 @@ TEST(Usage, WrongMachinesAreRefused) {
   ExpectError(Lanescope({"devices", "--machine", folder.File("none.json")}), 1, "NotFound", "none.json");
   // A name that is no file: how such a machine is made.
   ExpectError(Lanescope({"devices", "--machine", "dgx-h100"}), 1, "NotFound",
-              "`lanescope devices --make dgx-h100:1 -o dgx-h100.json`");
+              "`lanescope devices --make dgx-h100 -o dgx-h100.json`");
   ExpectError(Lanescope({"devices", "--machine", "rtx4090"}), 1, "NotFound", "samples/machines");
 }
 

@@ -55,7 +55,7 @@ TEST(WrittenGraphs, GptStepsSimulate) {
 TEST(WrittenGraphs, ThousandsOfGpusAreFolded) {
   const Folder folder;
   const std::string machine = folder.File("M.json"), graph = folder.File("G.pb");
-  ASSERT_EQ(Lanescope({"devices", "--make", "dgx-a100:2048,fat-tree,200Gb/s", "-o", machine}).status, 0);
+  ASSERT_EQ(Lanescope({"devices", "--make", "dgx-a100:16384,fat-tree,200Gb/s", "-o", machine}).status, 0);
   EXPECT_LT(ReadText(machine).size(), 3000u);
   ASSERT_EQ(Lanescope({"make", "gpt", "--layers", "16", "--hidden", "2048", "--batch", "512", "--micro-batch",
                        "1", "--tensor", "8", "--data", "128", "--pipeline", "16", "-o", graph})
@@ -66,7 +66,7 @@ TEST(WrittenGraphs, ThousandsOfGpusAreFolded) {
   EXPECT_EQ(simulated["folded"]["shares_links"], false);
   EXPECT_EQ(simulated["busy"].size(), 16u) << "a GPU of each stage";
   EXPECT_GT(simulated["copies"]["device_to_device"]["count"], 0);
-  ExpectError(Lanescope({"devices", "--make", "dgx-a100:2,torus"}), 1, "InvalidArgument", "torus");
+  ExpectError(Lanescope({"devices", "--make", "dgx-a100:16,torus"}), 1, "InvalidArgument", "torus");
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ def test_times_of_a_processor_are_no_costs_of_a_gpu_unless_asked_for(tmp_path):
     event = {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 1, "ts": 0, "dur": 80,
              "args": {"Input Dims": [[4], [2, 3], [3, 4], [], []]}}
     (tmp_path / "p.json").write_text(json.dumps({"traceEvents": [event]}))
-    machine = lanescope.Machine.make("dgx-h100:1")
+    machine = lanescope.Machine.make("dgx-h100:8")
     with pytest.raises(ValueError, match="no times of a GPU, and 'GPU:0' is one .* or say from_processor=True"):
         calibrate(tmp_path / "p.json", exported, machine)
     assert calibrate(tmp_path / "p.json", exported, machine, from_processor=True).step_ns == 80_000

@@ -140,7 +140,7 @@ def test_bfloat16_trains_with_what_it_has_no_numbers_for(optimizer, tmp_path):
     ours, theirs, _ = train(model, optimizer(model.parameters()), nn.functional.cross_entropy, x, y, tmp_path)
     assert ours == pytest.approx(theirs, rel=3e-2)
     assert ours[2] < 0.9 * ours[0]
-    lanescope("devices", "--make", "dgx-h100:1", "-o", tmp_path / "dgx.json")
+    lanescope("devices", "--make", "dgx-h100:8", "-o", tmp_path / "dgx.json")
     placed = lanescope("place", tmp_path / "model.pb", "--machine", tmp_path / "dgx.json", "--strategy", "single")["nodes"]
     assert {node["op"] for node in placed if node["device"].endswith("CPU:0")} <= {"Placeholder", "Const"}
 

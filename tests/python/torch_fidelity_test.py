@@ -128,7 +128,7 @@ class Checkpointed(nn.Module):
 def test_checkpoints_compute_again_and_keep_less(reentrant, tmp_path):
     """512 rows of 1024 numbers are 2 MiB, which each of six blocks keeps, or one at a time."""
     peaks, counts, machine = [], [], tmp_path / "dgx.json"
-    lanescope("devices", "--make", "dgx-h100:1", "-o", machine)
+    lanescope("devices", "--make", "dgx-h100:8", "-o", machine)
     for how in (None, reentrant):
         model = Checkpointed(1024, how)
         optimizer = torch.optim.SGD(model.parameters(), 0.01)

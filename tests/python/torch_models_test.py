@@ -174,7 +174,7 @@ def test_a_training_step_of_seventy_billion_parameters_takes_little_memory():
     assert sum(parameter.numel() for parameter in model.parameters()) > 70e9
     assert len(exported.graph_def) < 100 << 20
     # Sixteen GPUs of 80 GiB hold it, five layers each.
-    machine = lanescope.Machine.make("dgx-h100:2")
+    machine = lanescope.Machine.make("dgx-h100:16")
     gpus = [device for device in machine.devices if "GPU" in device]
     by_module = {"": gpus[0], "model.model.norm": gpus[-1], "model.lm_head": gpus[-1]}
     by_module |= {f"model.model.layers.{number}": gpus[number // 5] for number in range(80)}

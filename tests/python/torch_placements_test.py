@@ -214,5 +214,5 @@ def test_place_modules_leaves_to_hosts_what_they_alone_compute():
     devices = place_modules(made, {"": "GPU:0", "head": "GPU:1"})
     assert devices["PadV2"] == "CPU:0"
     assert devices["head/weight"] == "GPU:1" and devices["words/weight"] == "GPU:0"
-    placed = lanescope.place(made, lanescope.Machine.make("dgx-h100:1"), devices)
+    placed = lanescope.place(made, lanescope.Machine.make("dgx-h100:8"), devices)
     assert placed["PadV2"].endswith("CPU:0")

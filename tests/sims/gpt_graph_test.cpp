@@ -96,7 +96,7 @@ int64_t OnCluster(const StepGraph& step, const Machine& machine) {
 // where no two share a link. More than eight ends of a step are joined by a launch, which the folded step
 // saves.
 TEST(GptGraphTest, FoldedTakesAsLong) {
-  const Machine machine = MakeCluster("dgx-a100:8,fat-tree,200Gb/s");
+  const Machine machine = MakeCluster("dgx-a100:64,fat-tree,200Gb/s");
   for (const GptLayout& layout :
        {GptLayout{.batch = 32, .micro_batch = 1, .tensor = 8, .data = 4, .pipeline = 2},
         GptLayout{.batch = 16, .micro_batch = 2, .tensor = 2, .data = 2, .pipeline = 4},

@@ -153,7 +153,7 @@ TEST(MegatronTest, IsWithinFivePercentOnOneNodeAndTenOnMany) {
 // NCCL's choice by topology beside measured all-reduces of a node of A100s: the middle of all sizes from 16
 // MiB on, and never off by half. Smaller ones are bound by latencies that the tables' program adds.
 TEST(MegatronTest, CollectivesByTopologyAreNearMeasuredOnes) {
-  const Machine machine = MakeCluster("dgx-a100:1");
+  const Machine machine = MakeCluster("dgx-a100:8");
   for (const int gpus : {2, 4, 8}) {
     const std::string path = Measured(fmt::format("allreduce_a100_{}gpus.txt", gpus));
     if (path.empty()) GTEST_SKIP() << "measured collectives are not here";

@@ -20,7 +20,7 @@ namespace {
 using lanescope::test::FakeNcclStreams;
 
 constexpr int kSuccess = 0, kInternalError = 3, kInvalidArgument = 4, kInvalidUsage = 5, kInProgress = 7;
-constexpr int kInt8 = 0, kInt64 = 4, kFloat = 7, kDouble = 8;
+constexpr int kInt8 = 0, kInt64 = 4, kFloat = 7, kDouble = 8, kAvg = 4;
 
 struct Operation;
 
@@ -46,7 +46,7 @@ struct Comm {
   std::shared_ptr<Rank> rank;
 };
 
-enum class Kind { kAllReduce, kTransfer };
+enum class Kind { kAllReduce, kAllGather, kReduceScatter, kTransfer };
 
 struct Call {
   Kind kind;
@@ -107,22 +107,33 @@ T Combine(int operation, T a, T b) {
       return a * b;
     case 2:
       return a > b ? a : b;
+    case 4:
+      return a + b;  // of which the average is made
     default:
       return a < b ? a : b;
   }
 }
 
+std::vector<Call> ByRank(const Operation& operation) {
+  std::vector<Call> by_rank = operation.calls;
+  std::ranges::sort(by_rank, {}, [](const Call& call) { return call.rank->rank; });
+  return by_rank;
+}
+
 // In the order of the ranks.
 template <typename T>
 void Reduce(Operation* reduction) {
-  std::vector<Call> by_rank = reduction->calls;
-  std::ranges::sort(by_rank, {}, [](const Call& call) { return call.rank->rank; });
+  const std::vector<Call> by_rank = ByRank(*reduction);
   const Call& first = by_rank[0];
-  std::vector<T> sum(first.count), other(first.count);
-  std::memcpy(sum.data(), first.from, first.count * sizeof(T));
+  const size_t count = reduction->result.size() / sizeof(T);
+  std::vector<T> sum(count), other(count);
+  std::memcpy(sum.data(), first.from, count * sizeof(T));
   for (size_t rank = 1; rank < by_rank.size(); ++rank) {
-    std::memcpy(other.data(), by_rank[rank].from, first.count * sizeof(T));
+    std::memcpy(other.data(), by_rank[rank].from, count * sizeof(T));
     for (size_t i = 0; i < sum.size(); ++i) sum[i] = Combine(first.operation, sum[i], other[i]);
+  }
+  if (first.operation == kAvg) {
+    for (T& value : sum) value /= static_cast<T>(by_rank.size());
   }
   std::memcpy(reduction->result.data(), sum.data(), reduction->result.size());
 }
@@ -130,8 +141,14 @@ void Reduce(Operation* reduction) {
 void WorkForAll(Operation* operation) {
   const Call& first = operation->calls[0];
   operation->done = true;
-  operation->result.resize(first.count * SizeOf(first.type));
-  if (operation->kind == Kind::kTransfer) {
+  const size_t part = first.count * SizeOf(first.type);
+  const bool of_all = operation->kind == Kind::kAllGather || operation->kind == Kind::kReduceScatter;
+  operation->result.resize(of_all ? part * operation->parts : part);
+  if (operation->kind == Kind::kAllGather) {
+    char* to = operation->result.data();
+    for (const Call& call : ByRank(*operation))
+      to = std::copy_n(static_cast<const char*>(call.from), part, to);
+  } else if (operation->kind == Kind::kTransfer) {
     const Call& sender = *std::ranges::find(operation->calls, true, &Call::sends);
     std::memcpy(operation->result.data(), sender.from, operation->result.size());
   } else if (first.type == kFloat) {
@@ -163,7 +180,12 @@ void RunPart(void* data) {
   const Call& call = operation.calls[part->number];
   if (call.rank->aborted) return;
   if (!operation.done) WorkForAll(&operation);
-  if (call.to != nullptr) std::memcpy(call.to, operation.result.data(), operation.result.size());
+  if (call.to == nullptr) return;
+  const size_t own = call.count * SizeOf(call.type);
+  if (operation.kind == Kind::kReduceScatter)
+    std::memcpy(call.to, operation.result.data() + own * static_cast<size_t>(call.rank->rank), own);
+  else
+    std::memcpy(call.to, operation.result.data(), operation.result.size());
 }
 
 void DropPart(void* data) { delete static_cast<Part*>(data); }
@@ -217,7 +239,7 @@ int IssueOrQueue(const char* name, const Call& call) {
   {
     const std::lock_guard<std::mutex> lock(mutex);
     if (Count(name)) return kInternalError;
-    if (call.kind == Kind::kAllReduce && depth == 0) return kInvalidUsage;  // it would wait for itself
+    if (call.kind != Kind::kTransfer && depth == 0) return kInvalidUsage;  // it would wait for itself
     if (depth > 0) {
       pending.push_back(call);
       return kSuccess;
@@ -360,6 +382,15 @@ int ncclAllReduce(const void* from, void* to, size_t count, int type, int operat
                   void* stream) {
   return IssueOrQueue("ncclAllReduce",
                       {Kind::kAllReduce, comm->rank, -1, false, from, to, count, type, operation, stream});
+}
+int ncclReduceScatter(const void* from, void* to, size_t count, int type, int operation, Comm* comm,
+                      void* stream) {
+  return IssueOrQueue("ncclReduceScatter", {Kind::kReduceScatter, comm->rank, -1, false, from, to, count,
+                                            type, operation, stream});
+}
+int ncclAllGather(const void* from, void* to, size_t count, int type, Comm* comm, void* stream) {
+  return IssueOrQueue("ncclAllGather",
+                      {Kind::kAllGather, comm->rank, -1, false, from, to, count, type, 0, stream});
 }
 int ncclSend(const void* from, size_t count, int type, int peer, Comm* comm, void* stream) {
   return IssueOrQueue("ncclSend",

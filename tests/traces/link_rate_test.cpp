@@ -67,7 +67,7 @@ TEST(LinkRateTest, TheMachineOfTheRunGoesBeforeBoth) {
 
 // A node of eight: nine ranks go through the network, where a GPU has 25 GB/s.
 TEST(LinkRateTest, RanksOfSeveralNodesHaveTheNetwork) {
-  const LinkRate rate = LinkRateOf(MakeCluster("dgx-a100:4,200Gb/s"), "m.json");
+  const LinkRate rate = LinkRateOf(MakeCluster("dgx-a100:32,200Gb/s"), "m.json");
   EXPECT_EQ(rate.Of(8), 300e9);
   EXPECT_EQ(rate.Of(9), 25e9);
 }

@@ -78,6 +78,38 @@ Graph TwoParts(const std::string& by = "", const std::vector<int>& gpus = {0, 1}
   return builder.Take();
 }
 
+// One gathering and one scattering of what is fed to each of the GPUs, `rows` rows each.
+Graph GatherAndScatter(int gpus, int64_t rows, const std::string& merge = "Add") {
+  GraphBuilder builder;
+  const auto key = [&](const std::string& name, int32_t value) {
+    return builder.Const(name, Tensor::Scalar(value));
+  };
+  const Endpoint size = key("size", gpus), group = key("group", 1), gathered = key("gathered", 1),
+                 scattered = key("scattered", 2);
+  for (int gpu = 0; gpu < gpus; ++gpu) {
+    const std::string at = std::to_string(gpu);
+    const Endpoint x =
+        Negated(builder, "neg" + at, builder.Placeholder("x" + at, DataType::kFloat, Shape{rows}), gpu);
+    const Endpoint whole = builder.Op("CollectiveGatherV2", "gather" + at)
+                               .Input(x)
+                               .Input(size)
+                               .Input(group)
+                               .Input(gathered)
+                               .Device(GpuName(gpu))
+                               .Build();
+    builder.Op("CollectiveReduceScatterV2", "scatter" + at)
+        .Input(whole)
+        .Input(size)
+        .Input(group)
+        .Input(scattered)
+        .Attr("merge_op", merge)
+        .Attr("final_op", "Div")
+        .Device(GpuName(gpu))
+        .Build();
+  }
+  return builder.Take();
+}
+
 int CountJoint(const Graph& graph) {
   return static_cast<int>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
                                         [](const Node& node) { return !JointLaunchOf(node).empty(); }));
@@ -121,6 +153,23 @@ TEST(JointLaunch, IsWhatMayBeOne) {
   wrong.collectives.all_reduce = "star";
   EXPECT_THAT(ErrorOf([&] { InlineFunctions(TwoParts(), wrong); }),
               HasSubstr("'star' is none of ring, tree, one-device, hierarchical, nccl"));
+}
+
+// Gatherings and scatterings stay as well, averages where they are of a sum.
+TEST(JointLaunch, MayGatherAndScatter) {
+  const InlineOptions joint{.collectives = {.joint_launches = true}};
+  const Graph graph = InlineFunctions(GatherAndScatter(2, 8), joint);
+  EXPECT_EQ(CountJoint(graph), 4);
+  EXPECT_EQ(CountJoint(InlineFunctions(GatherAndScatter(2, 8, "Max"), joint)), 2);
+  const Node& part = graph.node(graph.FindNode("scatter1/part"));
+  EXPECT_EQ(part.op, "CollectiveReduceScatterV2");
+  EXPECT_EQ(graph.node(graph.FindNode("scatter1")).op, "Identity");
+  const GraphInfo info = InferGraph(graph, {});
+  EXPECT_EQ(info.of({graph.FindNode("gather1"), 0}).shape, (Shape{16}));
+  EXPECT_EQ(info.of({graph.FindNode("scatter1"), 0}).shape, (Shape{8}));
+  EXPECT_EQ(CountJoint(WithoutJointLaunches(graph, {})), 0);
+  const Machine machine = GpusOfKind(2);
+  EXPECT_EQ(WhyNoJointLaunches(graph, Placed(graph, machine), machine), "");
 }
 
 // A part begins after all inputs, and a result is there after all parts: a step has all of them or none.
@@ -239,9 +288,32 @@ TEST(JointLaunch, CostsWhatItsMessagesDoOnTheLinks) {
   EXPECT_EQ(JointLaunchNs(machine, part, 8 << 20), 2 * 70'500);
 }
 
+// Law: a gathering and a scattering pass the whole tensor's shares each link once, n - 1 of them.
+TEST(JointLaunch, OneWayAroundARingCostsHalf) {
+  const Graph graph =
+      InlineFunctions(GatherAndScatter(4, 1 << 20), {.collectives = {.joint_launches = true}});
+  Machine machine = GpusOfKind(4);
+  for (LinkSpec& link : machine.links) {
+    link.latency_ns = 1000;
+    link.bandwidth = 4e9;
+  }
+  const int64_t part = 4 << 20, whole = 4 * part;
+  const Node &gather = graph.node(graph.FindNode("gather0/part")),
+             &scatter = graph.node(graph.FindNode("scatter0/part"));
+  EXPECT_EQ(JointLaunchNs(machine, gather, part), 3 * (1000 + part / 4));
+  EXPECT_EQ(JointLaunchNs(machine, scatter, whole), 3 * (1000 + part / 4));
+  const Machine cluster = MakeCluster("dgx-h100:8");
+  const auto law = [&](CollectiveKind kind) {
+    return CollectiveNs(*cluster.cluster,
+                        {kind, CollectiveAlgorithm::kNccl, whole, {0, 4, 1}, DataType::kFloat});
+  };
+  EXPECT_EQ(JointLaunchNs(cluster, gather, part), law(CollectiveKind::kAllGather));
+  EXPECT_EQ(JointLaunchNs(cluster, scatter, whole), law(CollectiveKind::kReduceScatter));
+}
+
 // On a cluster, what its formulas say of these GPUs.
 TEST(JointLaunch, CostsWhatTheClusterSays) {
-  const Machine machine = MakeCluster("dgx-a100:2");
+  const Machine machine = MakeCluster("dgx-a100:16");
   const Graph graph = InlineFunctions(TwoParts("", {0, 8}), {.collectives = {.joint_launches = true}});
   const int64_t bytes = 1 << 24;
   EXPECT_EQ(JointLaunchNs(machine, graph.node(graph.FindNode("sum0/part")), bytes),

@@ -7,10 +7,12 @@
 #include "core/base/error.h"
 #include "core/machine/collective.h"
 #include "core/machine/machine.h"
+#include "core/machine/named_cluster.h"
 
 namespace lanescope {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string RefusalOf(const std::string& text) {
@@ -36,25 +38,25 @@ Machine WithoutFabric(const std::string& text) {
 }
 
 TEST(ClusterTest, IsMadeOfOneLine) {
-  const Machine machine = MakeCluster("dgx-a100:64,fat-tree,400Gb/s");
+  const Machine machine = MakeCluster("dgx-a100:512,fat-tree,400Gb/s");
   EXPECT_EQ(machine.num_devices(), 1 + 512);
   EXPECT_EQ(machine.device(machine.Gpus()[511]).local_name(), "GPU:511");
   EXPECT_EQ(machine.cluster->nic_bandwidth, 50e9) << "of each of 8 ports";
   EXPECT_TRUE(machine.cluster->IsNonBlocking());
-  EXPECT_FALSE(MakeCluster("dgx-h100:4,rails,oversubscription=2,nics=4").cluster->IsNonBlocking());
-  EXPECT_EQ(MakeCluster("gb200-nvl72:2").num_devices(), 1 + 144);
+  EXPECT_FALSE(MakeCluster("dgx-h100:32,rails,oversubscription=2,nics=4").cluster->IsNonBlocking());
+  EXPECT_EQ(MakeCluster("gb200-nvl72:144").num_devices(), 1 + 144);
 }
 
 TEST(ClusterTest, HasNodesOfManyKinds) {
   EXPECT_EQ(MakeCluster("h100x2").num_devices(), 1 + 2);
   EXPECT_EQ(MakeCluster("h100x2").cluster->fabric, "H100-SXM");
-  EXPECT_EQ(MakeCluster("h100x2:3").num_devices(), 1 + 6) << "three nodes";
+  EXPECT_EQ(MakeCluster("h100x2:6").cluster->nodes, 3);
   const Machine boards = MakeCluster("pcie-4090:8");
   EXPECT_EQ(boards.num_devices(), 1 + 8) << "boards of one host";
   EXPECT_EQ(boards.cluster->switch_bandwidth, 32e9);
   EXPECT_EQ(MakeCluster("pcie-l40s:8").cluster->fabric, "L40S");
-  EXPECT_EQ(MakeCluster("dgx-b200:2,gpus=4").num_devices(), 1 + 8);
-  EXPECT_EQ(MakeCluster("dgx-b300:2").cluster->nic_bandwidth, 100e9);
+  EXPECT_EQ(MakeCluster("dgx-b200:8,gpus=4").num_devices(), 1 + 8);
+  EXPECT_EQ(MakeCluster("dgx-b300:16").cluster->nic_bandwidth, 100e9);
   EXPECT_EQ(MakeCluster("gb300-nvl72").num_devices(), 1 + 72);
   EXPECT_THAT(RefusalOf("dgx-h10"), HasSubstr("did you mean dgx-h100?"));
   EXPECT_THAT(RefusalOf("pcie-4091:8"), HasSubstr("no such kind of node"));
@@ -62,21 +64,42 @@ TEST(ClusterTest, HasNodesOfManyKinds) {
   EXPECT_THAT(RefusalOf("h100x0"), HasSubstr("whole number from 1"));
 }
 
+// Law: the number behind the colon is that of the GPUs; nodes=N says the nodes.
+TEST(ClusterTest, CountsGpus) {
+  const auto shape = [](const char* text) {
+    const Cluster cluster = ClusterOf(text).cluster;
+    return std::vector<int>{cluster.nodes, cluster.gpus_per_node, cluster.nics_per_node};
+  };
+  EXPECT_THAT(shape("dgx-h100:64"), ElementsAre(8, 8, 8));
+  EXPECT_THAT(shape("dgx-h100,nodes=64"), ElementsAre(64, 8, 8));
+  EXPECT_THAT(shape("dgx-h100:4"), ElementsAre(1, 4, 4)) << "a part of a node";
+  EXPECT_THAT(shape("h100x2,nodes=3"), ElementsAre(3, 2, 2));
+  EXPECT_THAT(shape("gb200-nvl72:64"), ElementsAre(1, 64, 64));
+  EXPECT_THAT(shape("gb200-nvl72:512,gpus=64"), ElementsAre(8, 64, 64));
+  EXPECT_THAT(shape("pcie-4090:16,gpus=8"), ElementsAre(2, 8, 8));
+  EXPECT_EQ(ClusterOf("dgx-h100:131072").cluster.num_gpus(), 131'072) << "which have no list";
+  EXPECT_THAT(RefusalOf("dgx-h100:131072"), HasSubstr("more than 32768 GPUs"));
+  EXPECT_THAT(RefusalOf("dgx-h100:12"), HasSubstr("not whole nodes of 8: take 8 GPUs, or nodes=2"));
+  EXPECT_THAT(RefusalOf("dgx-h100:2,gpus=4"), HasSubstr("not whole nodes of 4: take 4 GPUs, or nodes=2"));
+  EXPECT_THAT(RefusalOf("h100x8:2"), HasSubstr("not whole nodes of 8: take 8 GPUs, or nodes=2"));
+  EXPECT_THAT(RefusalOf("dgx-h100:64,nodes=8"), HasSubstr("not both"));
+}
+
 TEST(ClusterTest, RefusesWhatIsNoMachine) {
   EXPECT_THAT(RefusalOf(""), HasSubstr("no such kind of node"));
-  EXPECT_THAT(RefusalOf("dgx-1"), HasSubstr("dgx-a100, dgx-h100"));
+  EXPECT_THAT(RefusalOf("dgx-1"), HasSubstr("dgx-a100, dgx-a100-40gb, dgx-h100"));
   EXPECT_THAT(RefusalOf("dgx-a100:0"), HasSubstr("whole number from 1"));
   EXPECT_THAT(RefusalOf("dgx-a100:99999999"), HasSubstr("whole number from 1"));
-  EXPECT_THAT(RefusalOf("dgx-a100:2,torus"), HasSubstr("'torus': is neither"));
-  EXPECT_THAT(RefusalOf("dgx-a100:2,-4Gb/s"), HasSubstr("out of range"));
-  EXPECT_THAT(RefusalOf("dgx-a100:2,radix=1"), HasSubstr("from 2 to 4096"));
-  EXPECT_THAT(RefusalOf("dgx-a100:2,colour=red"), HasSubstr("no such setting"));
-  EXPECT_THAT(RefusalOf("dgx-a100:2,"), HasSubstr("is neither"));
+  EXPECT_THAT(RefusalOf("dgx-a100:16,torus"), HasSubstr("'torus': is neither"));
+  EXPECT_THAT(RefusalOf("dgx-a100:16,-4Gb/s"), HasSubstr("out of range"));
+  EXPECT_THAT(RefusalOf("dgx-a100:16,radix=1"), HasSubstr("from 2 to 4096"));
+  EXPECT_THAT(RefusalOf("dgx-a100:16,colour=red"), HasSubstr("no such setting"));
+  EXPECT_THAT(RefusalOf("dgx-a100:16,"), HasSubstr("is neither"));
 }
 
 // Law: a machine file reads back as it was written, and is short however many GPUs there are.
 TEST(ClusterTest, FileIsCompactAndReadsBack) {
-  Machine machine = MakeCluster("dgx-a100:2048,rails,200Gb/s,oversubscription=2,radix=64");
+  Machine machine = MakeCluster("dgx-a100:16384,rails,200Gb/s,oversubscription=2,radix=64");
   machine.cluster->collectives.push_back({"all-reduce", 8, {{1 << 20, 92'000}, {1 << 30, 8'200'000}}});
   const std::string text = MachineToJson(machine);
   EXPECT_LT(text.size(), 3000u);
@@ -115,7 +138,7 @@ TEST(ClusterTest, FilesAreChecked) {
 
 // GPU 0 and 1 share a node; 0 and 8 are neighbours of one leaf switch; 0 and 8 * 100 are not.
 TEST(ClusterTest, RoutesFollowTheTopology) {
-  const Machine machine = MakeCluster("dgx-a100:128,rails,200Gb/s,radix=40,oversubscription=4");
+  const Machine machine = MakeCluster("dgx-a100:1024,rails,200Gb/s,radix=40,oversubscription=4");
   const std::vector<DeviceId> gpus = machine.Gpus();
   const Route near = machine.RouteBetween(gpus[0], gpus[1]);
   EXPECT_EQ(near.bandwidth, 300e9);
@@ -138,7 +161,7 @@ TEST(ClusterTest, RoutesFollowTheTopology) {
 // a node, 24 GB/s of each port beyond, in 2 (n - 1) steps, each with NCCL's latency for large messages
 // (Simple): 8.4 us once, 3.4 us within a node, 9.6 us between nodes, of which a ring has 2 (nodes - 1).
 TEST(CollectiveTest, LargeOnesAreBoundByTheNarrowestLink) {
-  const Machine machine = WithoutFabric("dgx-a100:16,fat-tree,200Gb/s");
+  const Machine machine = WithoutFabric("dgx-a100:128,fat-tree,200Gb/s");
   const int64_t bytes = int64_t{1} << 32;
   const auto expect = [&](const RankGroup& ranks, int nodes, double bytes_per_ns) {
     const double steps = 2 * (ranks.count - 1), across = 2 * (nodes - 1);
@@ -154,7 +177,7 @@ TEST(CollectiveTest, LargeOnesAreBoundByTheNarrowestLink) {
 
 // Law: NCCL's choice is the better of ring and tree; trees win small sizes over many nodes, rings large ones.
 TEST(CollectiveTest, NcclTakesTheBest) {
-  const Machine machine = WithoutFabric("dgx-a100:64,fat-tree,200Gb/s");
+  const Machine machine = WithoutFabric("dgx-a100:512,fat-tree,200Gb/s");
   const RankGroup all{0, 512, 1};
   for (const int64_t bytes : {int64_t{4096}, int64_t{1} << 20, int64_t{1} << 32}) {
     const int64_t ring = AllReduce(machine, bytes, all, CollectiveAlgorithm::kRing);
@@ -198,7 +221,7 @@ TEST(CollectiveTest, FabricsGoByTheirLaw) {
 // A leaf switch of radix 8 has the 8 ports of one node; 16:1 leaves 8 x 2.5 GB/s / 16 = 1.25 GB/s of its way
 // up, of which collectives reach 96%. A ring of 16 GPUs moves 2 x 15/16 of the bytes through it.
 TEST(CollectiveTest, HeedTheNetwork) {
-  const std::string node = "dgx-a100:2,fat-tree,20Gb/s,radix=8,oversubscription=";
+  const std::string node = "dgx-a100:16,fat-tree,20Gb/s,radix=8,oversubscription=";
   const int64_t bytes = int64_t{317} << 20;
   const RankGroup all{0, 16, 1};
   for (const bool named : {false, true}) {
@@ -210,9 +233,9 @@ TEST(CollectiveTest, HeedTheNetwork) {
     EXPECT_GT(narrow, passed / 1.25);
     EXPECT_LT(narrow, 1.25 * passed / 1.25) << "and little more";
     EXPECT_GT(narrow, 8 * static_cast<double>(AllReduce(made(node + "1"), bytes, all)));
-    EXPECT_LT(AllReduce(made("dgx-a100:2,rails,20Gb/s,radix=8,oversubscription=16"), bytes, all), narrow / 4)
+    EXPECT_LT(AllReduce(made("dgx-a100:16,rails,20Gb/s,radix=8,oversubscription=16"), bytes, all), narrow / 4)
         << "both nodes under one leaf of each rail";
-    EXPECT_LT(AllReduce(made("dgx-a100:2,fat-tree,20Gb/s,radix=64,oversubscription=16"), bytes, all),
+    EXPECT_LT(AllReduce(made("dgx-a100:16,fat-tree,20Gb/s,radix=64,oversubscription=16"), bytes, all),
               narrow / 4)
         << "both under one leaf";
     Machine late = made(node + "1");
@@ -225,14 +248,14 @@ TEST(CollectiveTest, HeedTheNetwork) {
 // The tuning log of NCCL 2.27.5 on H100s has 48 of 50 GB/s of each of a node's ports: of one GPU a node, 8
 // nodes.
 TEST(CollectiveTest, NodesOfAFabricAreJoinedAsNcclKnows) {
-  const Machine machine = MakeCluster("dgx-h100:8,rails");
+  const Machine machine = MakeCluster("dgx-h100:64,rails");
   const int64_t bytes = int64_t{4} << 30;
   const double ring_ns = static_cast<double>(bytes) * 2 * 7 / 8 / 48;
   EXPECT_NEAR(static_cast<double>(AllReduce(machine, bytes, {0, 8, 8})), ring_ns, 0.01 * ring_ns);
 }
 
 TEST(CollectiveTest, MeasuredTablesDecide) {
-  Machine machine = MakeCluster("dgx-a100:2");
+  Machine machine = MakeCluster("dgx-a100:16");
   machine.cluster->collectives.push_back({"all-reduce", 8, {{1000, 5000}, {2000, 7000}}});
   EXPECT_EQ(AllReduce(machine, 1500, {8, 8, 1}), 6000);
   EXPECT_NE(AllReduce(machine, 1500, {0, 4, 1}), 6000) << "another number of GPUs";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All-reduces by NCCL: what comes out, in which order they are launched, and what happens when they fail.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -125,6 +126,60 @@ TEST(Nccl, GivesWhatCopiesGive) {
     ExpectReduced<double>(3, reduction, false);
   }
   ExpectReduced<int64_t>(4, "sum", true);
+}
+
+// On each GPU: its rows negated, those of all GPUs by rank, their squares, and a part of these over all GPUs.
+Graph GatherAndScatter(const std::vector<int>& gpus, const std::string& merge, const std::string& last) {
+  GraphBuilder builder;
+  const auto key = [&](const std::string& name, int32_t value) {
+    return builder.Const(name, Tensor::Scalar(value));
+  };
+  const Endpoint size = key("size", static_cast<int32_t>(gpus.size())), group = key("group", 1),
+                 first = key("first", 1), second = key("second", 2);
+  for (const int gpu : gpus) {
+    const std::string at = std::to_string(gpu);
+    const auto collective = [&](const std::string& op, const std::string& name, Endpoint input, Endpoint id) {
+      NodeBuilder node = builder.Op(op, name + at);
+      node.Input(input).Input(size).Input(group).Input(id).Device(GpuName(gpu));
+      if (op == "CollectiveReduceScatterV2") node.Attr("merge_op", merge).Attr("final_op", last);
+      return node.Build();
+    };
+    const Endpoint x = builder.Placeholder("x" + at, DataType::kFloat, Shape{12});
+    const Endpoint neg = builder.Op("Neg", "neg" + at).Input(x).Device(GpuName(gpu)).Build();
+    const Endpoint whole = collective("CollectiveGatherV2", "gather", neg, first);
+    const Endpoint square = builder.Op("Square", "square" + at).Input(whole).Device(GpuName(gpu)).Build();
+    collective("CollectiveReduceScatterV2", "y", square, second);
+  }
+  return builder.Take();
+}
+
+// Law: what is gathered and scattered goes by rank, in whichever order the graph names the GPUs.
+TEST(Nccl, GathersAndScattersAsCopiesDo) {
+  for (const std::vector<int>& gpus : {std::vector<int>{0, 1}, {2, 0, 1}}) {
+    for (const auto& [merge, last] :
+         {std::pair<std::string, std::string>{"Add", "Id"}, {"Add", "Div"}, {"Max", "Id"}}) {
+      SCOPED_TRACE(fmt::format("{} GPUs, {} {}", gpus.size(), merge, last));
+      const Graph graph = GatherAndScatter(gpus, merge, last);
+      const auto count = static_cast<int>(gpus.size());
+      std::map<std::string, Tensor> feeds;
+      std::vector<std::string> fetches;
+      for (const int gpu : gpus) {
+        feeds["x" + std::to_string(gpu)] = Numbers<float>(12, gpu);
+        fetches.push_back("y" + std::to_string(gpu));
+      }
+      const auto expected = Reduced(graph, feeds, fetches, FastMachine(count), false).Step();
+      StubGuard stub({.gpus = count, .seed = 7});
+      FakeNccl nccl(&*stub);
+      Reduced run(graph, feeds, fetches, GpuMachine(Ordinals(count)), true, false);
+      for (int step = 1; step <= 2; ++step) {
+        const auto found = run.Step();
+        for (size_t i = 0; i < found.size(); ++i) EXPECT_TRUE(BitwiseEqual(found[i], expected[i])) << i;
+        EXPECT_EQ(nccl.Calls("ncclAllGather"), count * step);
+        EXPECT_EQ(nccl.Calls("ncclReduceScatter"), count * step);
+      }
+      EXPECT_EQ(stub->peer_copies(), 0);
+    }
+  }
 }
 
 // One result is asked for: all parts run nevertheless, since each waits for the others.
@@ -255,7 +310,7 @@ TEST_F(TwoGpus, WhatFailsLaterEndsTheStep) {
   const auto run = Run();
   const auto expected = run->Step();
   nccl_.AsyncError(3);
-  ExpectError(Code::kInternal, {"an all-reduce failed: internal error", "NcclAllReduce"},
+  ExpectError(Code::kInternal, {"a collective failed: internal error", "NcclAllReduce"},
               [&] { run->Step(); });
   EXPECT_EQ(nccl_.Calls("ncclCommAbort"), 2);
   EXPECT_TRUE(BitwiseEqual(run->Step()[0], expected[0]));

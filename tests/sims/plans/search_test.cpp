@@ -50,9 +50,9 @@ TEST(PlanSearchTest, FormatsThatAGpuLacksAreRefused) {
 }
 
 TEST(PlanSearchTest, MachinesByName) {
-  EXPECT_EQ(NamedMachine("dgx-h100").gpus, 8);
-  EXPECT_EQ(NamedMachine("gb200-nvl72").gpus, 72);
-  for (const char* name : {"dgx-h100:0", "dgx-h100:x", "dgx-h100:", "dgx-h10:8", ""})
+  EXPECT_EQ(NamedMachine("dgx-h100").gpus(), 8);
+  EXPECT_EQ(NamedMachine("gb200-nvl72").gpus(), 72);
+  for (const char* name : {"dgx-h100:0", "dgx-h100:x", "dgx-h100:", "dgx-h10:8", "dgx-h100:12", "v100x8", ""})
     EXPECT_THROW(NamedMachine(name), Error) << name;
 }
 

@@ -12,10 +12,14 @@
 namespace lanescope::sims::plans {
 namespace {
 
+PlanMachine Gpus(const std::string& node, int64_t count) {
+  return NamedMachine(node + ":" + std::to_string(count));
+}
+
 PlanStep StepOf(const std::string& plan, double batch, const char* model = "llama-3-8b",
                 double sequence = 4096) {
   const Plan parsed = ParsePlan(plan);
-  return EstimateStep(NamedModel(model), parsed, MachineOf("H100-SXM", parsed.gpus()), batch, sequence);
+  return EstimateStep(NamedModel(model), parsed, Gpus("dgx-h100", parsed.gpus()), batch, sequence);
 }
 
 // When every stage's passes end, each in its order and after what it needs.
@@ -53,9 +57,7 @@ TEST(PlanStepTest, BubbleIsThatOfThePlayedSchedule) {
       ModelShape model = NamedModel("llama-3-8b");
       model.vocabulary = 1;  // ends of nothing
       const Plan plan = ParsePlan("pp=" + std::to_string(p));
-      PlanMachine machine = MachineOf("H100-SXM", p);
-      machine.network.start_s = machine.network.hop_s = machine.network.nic_hop_s = 0;
-      machine.network.link_bytes_per_s = 1e18;
+      const PlanMachine machine = Gpus("dgx-h100", p);
       const PlanStep step = EstimateStep(model, plan, machine, m, 4096);
       const double work = step.products + step.attention + step.passes + step.exchanges + step.launches;
       EXPECT_NEAR((work + step.bubble) / (work / m) / Played(p, m, 1.0 / 3, 2.0 / 3), 1, 0.01)
@@ -133,7 +135,7 @@ TEST(PlanStepTest, RecomputationAddsAForwardPass) {
 TEST(PlanStepTest, NoStepIsBelowTheBound) {
   for (const char* plan : {"dp=64,shard=fsdp2", "dp=8,tp=8,sp", "dp=4,tp=4,pp=4,sp"}) {
     const double bound =
-        LowerBoundSeconds(NamedModel("llama-3-8b"), Precision::kBf16, MachineOf("H100-SXM", 64), 64, 4096);
+        LowerBoundSeconds(NamedModel("llama-3-8b"), Precision::kBf16, Gpus("dgx-h100", 64), 64, 4096);
     EXPECT_GT(StepOf(plan, 64).seconds(), bound) << plan;
   }
 }
@@ -160,7 +162,7 @@ TEST(PlanStepTest, PublishedStepsAreNear) {
   mpt.gated = false;
   mpt.tied = true;
   const Plan plan = ParsePlan("dp=8,shard=zero3,recompute=full,micro=64,kernels=eager,attention=flash1");
-  EXPECT_NEAR(EstimateStep(mpt, plan, MachineOf("A100-SXM-80GB", 8), 1024, 1024).seconds() / 30.08, 1, 0.15);
+  EXPECT_NEAR(EstimateStep(mpt, plan, Gpus("dgx-a100", 8), 1024, 1024).seconds() / 30.08, 1, 0.15);
 }
 
 }  // namespace
