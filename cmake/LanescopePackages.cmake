@@ -36,11 +36,16 @@ math(EXPR fmt_next "${fmt_major} + 1")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "libfmt-dev (>= ${fmt_major}), libfmt-dev (<< ${fmt_next}), libprotobuf-dev (>= ${Protobuf_VERSION}), nlohmann-json3-dev, libsqlite3-dev, zlib1g-dev, libsimdjson-dev, libpng-dev, libjpeg-dev, libfarmhash-dev")
 # What Debian wants to find in each package: its licence, whose text each Debian has, and its changes.
+# They are of the day that NEWS.md names for the version, or of today where it is not released.
+file(STRINGS ${PROJECT_SOURCE_DIR}/NEWS.md released REGEX "^## ${PROJECT_VERSION}, [0-9]" LIMIT_COUNT 1)
+string(REGEX REPLACE "^## [^,]*, " "" released "${released}")
+execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C date --utc --rfc-email "--date=${released} 12:00"
+                OUTPUT_VARIABLE released OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 file(WRITE ${PROJECT_BINARY_DIR}/changelog "lanescope (${PROJECT_VERSION}) unstable; urgency=medium
 
   * Version ${PROJECT_VERSION}.
 
- -- ${CPACK_PACKAGE_CONTACT}  Mon, 23 Nov 2026 12:00:00 +0000
+ -- ${CPACK_PACKAGE_CONTACT}  ${released}
 ")
 execute_process(COMMAND gzip -9 --no-name --force ${PROJECT_BINARY_DIR}/changelog)
 foreach(pair program:lanescope development:liblanescope-dev cuda:lanescope-cuda)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs clang-tidy 14, as .clang-tidy says, over C++ sources that the release build has.
 
-Usage: check_tidy.py --changed   those of the change at hand, as many as some seconds allow
+Usage: check_tidy.py --changed   those of the change at hand outside of tests/, as many as some seconds allow
        check_tidy.py PATH...     these files, by their paths from the root
 
 A file takes about five seconds, so the whole tree is left to scripts/check_functions.py. Sources are compiled in batches,
@@ -87,7 +87,8 @@ def main():
         return 0
     options = options_by_source(ROOT, json.loads((ROOT / COMMANDS).read_text()))
     changed = arguments == ["--changed"]
-    sources = [path for path in (changed_files(ROOT) if changed else arguments) if path in options]
+    asked = [path for path in changed_files(ROOT) if not path.startswith("tests/")] if changed else arguments
+    sources = [path for path in asked if path in options]
     found, done = check(program, ROOT, options, sources, MOST_SECONDS if changed else float("inf"))
     left = f", {len(sources) - done} SKIPPED for time" if done < len(sources) else ""
     print("\n".join(found + [f"clang-tidy: {done} files{left}, {len(found)} with something to mend"]))
