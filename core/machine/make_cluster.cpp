@@ -42,7 +42,7 @@ struct NodeKind {
   bool part = false;      // and may have fewer than `gpus` of them
 };
 
-// What the text says, before the kind of node is known to have as many.
+// The counts of the text, before the kind of node is known to have as many.
 struct Counts {
   std::optional<int> gpus, nodes, gpus_per_node;
 };

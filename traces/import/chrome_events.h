@@ -20,7 +20,7 @@ struct ChromeReading {
   std::function<bool(std::string_view key)> keeps;      // whether a value beside the events is of use
 };
 
-// What a file says beside its events.
+// A file's fields beside its events.
 struct ChromeFile {
   nlohmann::json rest;  // an object, or null
   bool has_events = false;

@@ -15,7 +15,7 @@ struct JsonValue {
   std::string_view text;
 };
 
-// Of one object, in the order of the file. Not its owner: views are of whoever read it.
+// The fields of one object, in the order of the file. Not its owner: views are of whoever read it.
 class JsonFields {
  public:
   void Clear() { fields_.clear(); }

@@ -49,8 +49,8 @@ bool EventSieve::Fill(size_t size) {
   return count == static_cast<std::streamsize>(size) || text_.size() > had;
 }
 
-// Of what was read, up to where the list of events begins: that is the file, or stands under "traceEvents" of
-// the object that is the file.
+// The end of the part up to where the list of events begins: that is the file, or stands under "traceEvents"
+// of the object that is the file.
 size_t EventSieve::EndOfHead() {
   constexpr size_t kLongestKey = 64;
   for (size_t i = 1; i < text_.size(); ++i) {
@@ -108,7 +108,7 @@ void EventSieve::TakeEvents() {
   state_ = State::kPassing;
 }
 
-// Of the last "}" before a place that a comma and a "{" follow, the comma's place. Most of these end an
+// The comma's place behind the last "}" before a place that a comma and a "{" follow. Most of these end an
 // event; the reading of the list tells.
 size_t EventSieve::LastEnd(size_t before) const {
   for (size_t comma = text_.rfind(',', before - 1); comma != std::string::npos && comma > 1;

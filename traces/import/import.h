@@ -41,7 +41,7 @@ std::vector<std::string> FilesToImport(const std::string& path);
 
 // "4010 kernels, 36 copies, ...; left out: 12 arrows (fwdbwd)".
 std::string ImportText(const ImportCounts& counts);
-// Of that, what whoever reads the trace should know, a sentence each.
+// A reader of the trace should know these of it, a sentence each.
 std::vector<std::string> ImportNotes(const ImportCounts& counts);
 
 // Called now and then with how much is done, 0 to 1.

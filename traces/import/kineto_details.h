@@ -25,21 +25,21 @@ class KinetoDetails {
   // Chrome's viewer has streams as threads of processes that are devices: tells the two apart by what ran
   // there.
   void Note(const ImportEvent& event);
-  // Of a range of CUPTI's range profiler: its counters, which are what is a number in its arguments.
+  // The counters of a range of CUPTI's range profiler are the numbers among its arguments.
   void AddCounters(const JsonFields& args, ImportEvent* range);
-  // Of an event: what the profiler says of itself stands in a process and a thread that have names for
-  // numbers, and old ones write "stream 7" for a thread.
+  // The process of an event: what the profiler says of itself stands in a process and a thread that have
+  // names for numbers, and old ones write "stream 7" for a thread.
   int64_t ProcessOf(const JsonFields& event);
   int64_t ThreadOf(const JsonFields& event, int64_t pid);
   // "process_name", "thread_name" and their like.
   void AddName(const ChromeEvent& event);
   // False: it is of the host's memory, or does not say how much.
   bool AddMemory(const ChromeEvent& event);
-  // Of threads and processes: what are streams and devices of viewers is so in the trace.
+  // Threads and processes get names: what are streams and devices of viewers is so in the trace.
   void NameStreams();
   // Whether what a file says under this key, beside its events, is of use for ReadFile.
   static bool IsOfFile(std::string_view key);
-  // What a file says beside its events: its GPUs, rank, what its times are behind, and its host.
+  // The fields of a file beside its events: its GPUs, rank, what its times are behind, and its host.
   void ReadFile(const nlohmann::json& file, const std::string& path);
 
  private:

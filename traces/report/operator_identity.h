@@ -14,7 +14,7 @@ namespace lanescope::traces {
 // copies and memory sets, whose names everybody shares.
 void NameByOperators(TraceRun* a, TraceRun* b);
 
-// Of the time of both runs' ops, that of ops which ran in both, 0 to 1.
+// The share of the time of both runs' ops that ran in both, 0 to 1.
 double MatchedShare(const RunDiff& diff);
 
 }  // namespace lanescope::traces
