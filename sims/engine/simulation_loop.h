@@ -12,7 +12,7 @@
 #include "core/time/timer_tree.h"
 #include "sims/engine/domain_loads.h"
 #include "sims/engine/front_end.h"
-#include "sims/engine/handoff_heap.h"
+#include "sims/engine/handovers.h"
 #include "sims/engine/messengers.h"
 #include "sims/engine/prefetches.h"
 #include "sims/engine/server_queues.h"
@@ -32,7 +32,6 @@ class SimulationLoop {
         tasks_(scratch->tasks),
         times_(result->times),
         busy_(result->queue_busy_ns),
-        ready_at_(scratch->ready_at),
         timers_(plan.servers.size()),
         servers_(plan.servers.size()),
         sharing_(kShared ? plan.links.capacities() : std::vector<double>{},
@@ -41,9 +40,8 @@ class SimulationLoop {
         front_ends_(plan),
         messengers_(plan),
         queues_(plan, scratch, &servers_, &timers_),
-        prefetches_(plan, *scratch, result->times) {
-    if (plan.any_handoff) ready_at_.assign(plan.tasks.size(), 0);
-  }
+        prefetches_(plan, *scratch, result->times),
+        handovers_(plan, scratch, servers_, timers_, front_ends_, &domains_, &queues_) {}
 
   // Returns the time of the last end.
   Ticks Run() {
@@ -72,30 +70,21 @@ class SimulationLoop {
     now_ = plan_.step_start;
     queues_.FallAsleep();
     for (const CommandId c : tasks_.ids()) {
-      if (task(c).pending == 0) MakeReady(c);
+      if (task(c).pending == 0) handovers_.MakeReady(c, now_);
     }
-  }
-
-  void MakeReady(CommandId command) {
-    const Task& t = task(command);
-    queues_.MakeReady(command, t.queue, t.position, now_);
   }
 
   // Moves to the next instant and lets everything happen that is due.
   void Advance() {
     Ticks next = timers_.EarliestTime();
-    next = std::min(next, handoffs_.EarliestTime());
+    next = std::min(next, handovers_.EarliestTime());
     if (next == kNever) ThrowStuck();
     if (next > kMaxTicks) {
       Throw(Code::kOutOfRange, "virtual time exceeds 26 days; check the costs, gaps and link bandwidths");
     }
     now_ = next;
     while (timers_.EarliestTime() == now_) Expire(timers_.Earliest());
-    while (handoffs_.EarliestTime() == now_) {
-      const HandoffHeap::Handoff handoff = handoffs_.Pop();
-      if (handoff.wakes) domains_.EndWaking(DomainOf(task(handoff.command).queue));
-      MakeReady(handoff.command);
-    }
+    while (handovers_.EarliestTime() == now_) handovers_.Arrive(now_);
   }
 
   [[noreturn]] void ThrowStuck() const {
@@ -112,7 +101,8 @@ class SimulationLoop {
     Ticks start = now_;
     if (!IsSync(command)) {
       start = std::max(start, at.free_at);
-      if (plan_.gpus > 0) start = std::max(start, TakeTurns(number, command));
+      if (plan_.gpus > 0)
+        start = std::max(start, front_ends_.Begin(server(number), at.free_at, now_, &task(command).duration));
     }
     times_[command].start_ns = NsOf(start);
     at.running = command.number();
@@ -121,20 +111,6 @@ class SimulationLoop {
     if (!messengers_.Move(command)) return Begin(number, command, start);
     at.phase = Phase::kPosting;
     start > now_ ? timers_.Set(number, start) : Send(number);
-  }
-
-  // At a GPU's front end, where other streams have work: the command takes longer, and begins then at the
-  // soonest.
-  Ticks TakeTurns(int number, CommandId command) {
-    const ServerState& at = state(number);
-    const QueueId queue = server(number).queue;
-    const auto gap = static_cast<double>(server(number).gap);
-    Ticks& duration = task(command).duration;
-    // A command that another stream hands over to begins when the front end is with its stream.
-    const bool goes_on = at.free_at >= now_;
-    if (duration > 0) duration += static_cast<Ticks>(gap * front_ends_.Within(queue, goes_on));
-    front_ends_.Begin(queue);
-    return at.free_at > 0 ? at.free_at + static_cast<Ticks>(gap * front_ends_.Between(queue)) : at.free_at;
   }
 
   void Send(int message) {
@@ -247,11 +223,6 @@ class SimulationLoop {
     return true;
   }
 
-  void EndTurns(QueueId queue, CommandId command) {
-    front_ends_.Issue(command);
-    front_ends_.End(queue, !IsSync(command));
-  }
-
   void Finish(int number) {
     ServerState& at = state(number);
     const CommandId command(at.running);
@@ -262,58 +233,13 @@ class SimulationLoop {
     at.running = ServerState::kIdle;
     queues_.Finish(number, command);
     // A launch of a stream that makes no kernel does not take the stream's time.
-    const bool silent = server(number).kind == QueueClass::kStream && task(command).duration == 0;
+    const bool silent = task(command).duration == 0 && server(number).kind == QueueClass::kStream;
     if (!IsSync(command) && !silent) at.free_at = now_ + server(number).gap;
-    if (plan_.gpus > 0) EndTurns(queue, command);
+    if (plan_.gpus > 0) front_ends_.End(queue, command, !IsSync(command));
     ++finished_;
     Task& t = task(command);
     t.pending = kFinished;
-    for (int i = t.first_successor; i < t.end_successor; ++i) Release(i, queue);
-  }
-
-  int DomainOf(QueueId queue) const { return server(plan_.servers_of[queue].first).domain; }
-  QueueClass KindOf(QueueId queue) const { return server(plan_.servers_of[queue].first).kind; }
-
-  // One dependency of the command at that place in the list of successors is satisfied by the end of one on
-  // `queue`.
-  void Release(int successor, QueueId queue) {
-    const CommandId command = plan_.successors[successor];
-    Task& t = task(command);
-    --t.pending;
-    if (!plan_.any_handoff) {
-      if (t.pending == 0) MakeReady(command);
-      return;
-    }
-    Ticks at = now_;
-    if (!plan_.signals.empty() && plan_.signals[static_cast<size_t>(successor)] != 0) {
-      at += plan_.signal;
-    } else if (t.queue != queue) {
-      at += Handoff(queue, t.queue);
-      if (plan_.gpus > 0 && KindOf(t.queue) == QueueClass::kStream) {
-        const Server& from = server(plan_.servers_of[queue].first);
-        at += static_cast<Ticks>(static_cast<double>(from.gap) * front_ends_.HandingOver(queue));
-      }
-    }
-    Ticks& ready_at = ready_at_[command];
-    ready_at = std::max(ready_at, at);
-    if (t.pending > 0) return;
-    bool wakes = false;
-    if constexpr (kInterfere) {
-      const int idle = t.queue != queue ? queues_.IdleServer(t.queue) : -1;
-      wakes = idle >= 0;
-      if (wakes) ready_at += domains_.CoreWait(idle, servers_, timers_, now_);
-    }
-    if (ready_at <= now_) return MakeReady(command);
-    if (wakes) domains_.BeginWaking(DomainOf(t.queue));
-    handoffs_.Push({ready_at, command, wakes});
-  }
-
-  // Whoever hands over wakes a driver that sleeps, on a core that others may want.
-  Ticks Handoff(QueueId from, QueueId to) {
-    const Ticks alone = plan_.handoff[static_cast<size_t>(KindOf(from))][static_cast<size_t>(KindOf(to))];
-    if constexpr (!kInterfere) return alone;
-    if (queues_.IdleServer(to) < 0) return alone;
-    return static_cast<Ticks>(static_cast<double>(alone) * domains_.WakingSlowdown(DomainOf(to)));
+    for (int i = t.first_successor; i < t.end_successor; ++i) handovers_.Release(i, queue, now_);
   }
 
   // Rates after all that changed at this instant.
@@ -346,18 +272,17 @@ class SimulationLoop {
   IdVector<CommandId, Task>& tasks_;
   IdVector<CommandId, CommandTime>& times_;
   IdVector<QueueId, int64_t>& busy_;
-  IdVector<CommandId, Ticks>& ready_at_;  // where handing over takes time
   Ticks now_ = 0;
   size_t finished_ = 0;
   TimerTree timers_;
   std::vector<ServerState> servers_;
-  HandoffHeap handoffs_;
   FairShare sharing_;
   DomainLoads domains_;
   FrontEnds front_ends_;
   Messengers messengers_;
   ServerQueues queues_;
   Prefetches prefetches_;
+  Handovers<kInterfere> handovers_;
 };
 
 }  // namespace lanescope::sims

@@ -6,6 +6,8 @@
 #include <map>
 #include <numbers>
 #include <string>
+#include <string_view>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/base/split_mix.h"
@@ -148,19 +150,22 @@ struct LaunchEstimate {
   std::string_view op;
 };
 
+// Launches of an op on a device err together, and so do copies from one to another.
+using ErrorKind = std::tuple<std::string_view, DeviceId, DeviceId>;
+
 // `launch(command, device)`: what a launch costs and does.
 template <typename Launch>
 CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, const CostModel& costs,
                              const PredictionSettings& settings, Launch launch) {
   CommandEstimates estimates;
-  std::map<std::string, int> kinds;
+  std::map<ErrorKind, int> kinds;
   for (const CommandId c : schedule.commands.ids()) {
     StopPoint();
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
     WorkClass command_class = WorkClass::kCopy;
     int cores = 1;
-    std::string kind;
+    ErrorKind kind;
     if (RunsNothing(schedule, c)) {
       command_class = WorkClass::kMemory;
     } else if (command.kind == CommandKind::kLaunch) {
@@ -170,13 +175,13 @@ CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, c
       command_class = ClassOf(found.work);
       const DeviceSpec& device = machine.device(number);
       cores = device.is_hardware() ? PiecesOf(found.work, device) : command.workers;
-      kind = fmt::format("{} {}", found.op, number.number());
+      kind = {found.op, number, DeviceId()};
     } else if (command.kind == CommandKind::kCopy) {
       const DeviceId src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
       estimate = costs.Copy(machine, src, dst, command.bytes);
       const Value& copied = schedule.values[schedule.Inputs(command)[0]];
       if (!copied.shape.HasBound()) estimate = UnknownCopy(estimate);
-      kind = fmt::format("copy {} {}", src.number(), dst.number());
+      kind = {"", src, dst};
     }
     estimates.costs.ns.Add(estimate.ns);
     estimates.costs.classes.Add(command_class);
