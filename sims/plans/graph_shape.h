@@ -10,10 +10,10 @@
 
 namespace lanescope::sims::plans {
 
-// Of a transformer whose layers are equal and stand under numbered scopes ("h/3/"): an embedding that is
-// gathered, in each layer the matrices of attention and of a feed-forward network. `info`: with the step's
-// feeds. Throws InvalidArgument, with `where` and what is missing, for other graphs, mixtures of experts
-// among them.
+// The graph is a transformer's whose layers are equal and stand under numbered scopes ("h/3/"): an embedding
+// that is gathered, in each layer the matrices of attention and of a feed-forward network. `info`: with the
+// step's feeds. Throws InvalidArgument, with `where` and what is missing, for other graphs, mixtures of
+// experts among them.
 ModelShape ShapeOfGraph(const Graph& graph, const GraphInfo& info, const std::string& where);
 
 }  // namespace lanescope::sims::plans
