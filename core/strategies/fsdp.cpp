@@ -55,6 +55,23 @@ void ReplicateComputedOfVariables(const Graph& graph, const Fanout& fanout,
   }
 }
 
+// A node that updates alone read, as a variable that weight decay makes smaller, is theirs: it has a part
+// wherever they have one.
+void GiveToUpdates(const Graph& graph, const Fanout& fanout, IdVector<NodeId, ReplicaRole>* roles) {
+  std::vector<NodeId> order = graph.TopologicalOrder();
+  std::ranges::reverse(order);
+  for (const NodeId id : order) {
+    if ((*roles)[id] != ReplicaRole::kShared || !IsElementwise(graph.node(id))) continue;
+    bool is_read = false, by_updates = true;
+    for (const NodeUse& use : fanout[id]) {
+      if (use.input < 0) continue;
+      is_read = true;
+      by_updates = by_updates && (*roles)[use.node] == ReplicaRole::kUpdating;
+    }
+    if (is_read && by_updates) (*roles)[id] = ReplicaRole::kUpdating;
+  }
+}
+
 // The loss comes from what is forward; without a loss all is.
 IdVector<NodeId, PassOf> PartsOf(const Graph& graph, const RunSpec& spec,
                                  const IdVector<NodeId, ReplicaRole>& roles) {
@@ -85,7 +102,9 @@ StepGraph ShardOverBatch(const RewriteInput& input) {
   std::vector<std::string> devices;
   for (const DeviceId gpu : gpus) devices.push_back(input.machine.device(gpu).name);
   IdVector<NodeId, ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
-  ReplicateComputedOfVariables(input.graph, ComputeFanout(input.graph), &roles);
+  const Fanout fanout = ComputeFanout(input.graph);
+  ReplicateComputedOfVariables(input.graph, fanout, &roles);
+  GiveToUpdates(input.graph, fanout, &roles);
   const ReplicaPlan plan{.strategy = "fsdp",
                          .scope = "replica_",
                          .replicas = static_cast<int>(gpus.size()),

@@ -136,7 +136,7 @@ class GraphReader {
     return largest;
   }
 
-  // The blocks of the scope with the most numbers.
+  // The scope with the most numbers has the layers.
   const std::map<std::string, Block>& Layers() const {
     const std::map<std::string, Block>* most = nullptr;
     for (const auto& [scope, numbered] : blocks_) {
@@ -151,7 +151,7 @@ class GraphReader {
     return *most;
   }
 
-  // The first attention decides: queries as [batch, heads, tokens, size], with the middle ones the other way
+  // The first attention has queries as [batch, heads, tokens, size], with the middle ones the other way
   // round, or with batch and heads in one.
   std::pair<int64_t, int64_t> HeadsAndSize() const {
     for (const Node& node : graph_.nodes()) {

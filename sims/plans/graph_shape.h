@@ -10,7 +10,7 @@
 
 namespace lanescope::sims::plans {
 
-// The shape of a transformer whose layers are equal and stand under numbered scopes ("h/3/"): an embedding
+// The graph is a transformer's whose layers are equal and stand under numbered scopes ("h/3/"): an embedding
 // that is gathered, in each layer the matrices of attention and of a feed-forward network. `info`: with the
 // step's feeds. Throws InvalidArgument, with `where` and what is missing, for other graphs, mixtures of
 // experts among them.

@@ -8,8 +8,8 @@
 
 namespace lanescope::study {
 
-// The shape of a published model by name, a file with a shape (.json), or a graph of one. Throws what
-// ReadModel, Workload and ShapeOfGraph throw.
+// A published model by name, a file with a shape (.json), or a graph. Throws what ReadModel, Workload and
+// ShapeOfGraph throw.
 sims::plans::ModelShape ReadModelShape(const std::string& name_or_file);
 
 }  // namespace lanescope::study

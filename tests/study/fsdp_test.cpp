@@ -32,8 +32,8 @@ Endpoint Weight(GraphBuilder* builder, const std::string& name, const Shape& sha
 }
 
 // Three layers y = x w, loss = mean(y^2), w -= rate dloss/dw by hand. w of h/0 and h/1 have 16 elements,
-// which divide among two GPUs; the last has 3, which do not.
-Workload ThreeLayers() {
+// which divide among two GPUs; the last has 3, which do not. `decays`: h/1/w is made smaller by itself, too.
+Workload ThreeLayers(bool decays = false) {
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
   const Endpoint w0 = Weight(&builder, "h/0/w", Shape{4, 4}), w1 = Weight(&builder, "h/1/w", Shape{4, 4}),
@@ -57,6 +57,11 @@ Workload ThreeLayers() {
     const std::string init = fmt::format("init/{}/Assign", name);
     builder.Op("Assign", init).Input(variable).Input(ones).Build();
     spec.init.push_back(init);
+  }
+  if (decays) {
+    const Endpoint smaller = builder.Op("Mul", "decayed").Input(w1).Input(builder.Scalar("c", 0.9f)).Build();
+    builder.Op("Assign", "train/decay/Assign").Input(w1).Input(smaller).Build();
+    spec.targets.push_back("train/decay/Assign");
   }
   builder.Op("Identity", "odd/read").Input(odd).Build();
   FeedSpec feed;
@@ -106,6 +111,19 @@ TEST(FsdpTest, EveryGpuHasAPartOfEachVariable) {
   const Node& gather = graph.node(graph.FindNode("fsdp/h/1/w_0/pass_0/gather_1"));
   ASSERT_EQ(gather.control_inputs.size(), 1u);
   EXPECT_EQ(graph.node(gather.control_inputs[0]).name, "replica_1/y0");
+}
+
+// Law: a part of what updates alone read is computed of the variable's part; nothing is gathered for it.
+TEST(FsdpTest, WeightsDecayInParts) {
+  const Workload plain = ThreeLayers(), decaying = ThreeLayers(true);
+  const StepGraph written = Sharded(decaying, 2);
+  const NodeId part = written.graph.FindNode("decayed/shard_1");
+  ASSERT_TRUE(part.exists());
+  EXPECT_THAT(written.graph.node(part).device, HasSubstr("GPU:1"));
+  const auto gathered = [](const Graph& graph) {
+    return std::ranges::count(graph.nodes(), "CollectiveGatherV2", &Node::op);
+  };
+  EXPECT_EQ(gathered(written.graph), gathered(Sharded(plain, 2).graph));
 }
 
 // Law: sharding changes nothing that replicas compute, nor, where the gradient is of a mean over the batch,
