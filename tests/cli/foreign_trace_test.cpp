@@ -106,5 +106,25 @@ TEST_F(ForeignTraceTest, FoldersAreImported) {
   EXPECT_THAT(Lanescope({"import", folder + "/nowhere"}).errors, HasSubstr("error: NotFound"));
 }
 
+// Two GPUs call their kernels otherwise, of which 20% of the time have a name in common: the operator that
+// launched them is the same.
+TEST_F(ForeignTraceTest, DiffMatchesByOperatorWhereNamesDiffer) {
+  std::string other = Profile(0, 64, 600);
+  for (size_t at = other.find("sgemm"); at != std::string::npos; at = other.find("sgemm", at)) {
+    other.replace(at, 5, "Cijk_Ailk");
+  }
+  const std::string path = folder_.Write("other.json", other);
+  const Outcome outcome = Lanescope({"diff", small_, path});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output,
+              HasSubstr("Matched: 100% of the time, by the operators that launched the kernels; "
+                        "by the names of kernels 20%."));
+  EXPECT_THAT(outcome.output, HasSubstr("aten::mm [[64,512],[512,512]]"));
+  const json by_kernel = LanescopeJson({"diff", small_, path, "--by", "kernel", "--json"});
+  EXPECT_EQ(by_kernel["by"], "kernel");
+  EXPECT_DOUBLE_EQ(by_kernel["matched"].get<double>(), 0.2);
+  EXPECT_EQ(LanescopeJson({"diff", small_, path, "--json"})["by"], "operator");
+}
+
 }  // namespace
 }  // namespace lanescope::cli

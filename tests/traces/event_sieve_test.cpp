@@ -63,7 +63,7 @@ TEST(EventSieveTest, BracesWithinEventsEndNone) {
   EXPECT_EQ(sieved.passed, "[" + last + "]");
 }
 
-// In a list with a path of Windows and no number where one is, both are mended; one that no reader can mend
+// A list with a path of Windows and no number where one is, both are mended; one that no reader can mend
 // passes whole.
 TEST(EventSieveTest, MendsWhatCanBeMended) {
   const Sieved mended = Sieve(R"([{"name": "C:\q", "v": NaN}, {"name": "b"}, {}])");

@@ -15,7 +15,7 @@ struct JsonValue {
   std::string_view text;
 };
 
-// The fields of one object, in the order of the file. Not its owner: views are of whoever read it.
+// The values of one object, in the order of the file. Whoever read them owns the texts.
 class JsonFields {
  public:
   void Clear() { fields_.clear(); }

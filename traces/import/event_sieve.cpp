@@ -108,8 +108,8 @@ void EventSieve::TakeEvents() {
   state_ = State::kPassing;
 }
 
-// The comma's place behind the last "}" before a place that a comma and a "{" follow. Most of these end an
-// event; the reading of the list tells.
+// The last comma before a place that lies between a "}" and a "{". Most of these end an event; the reading
+// of the list tells.
 size_t EventSieve::LastEnd(size_t before) const {
   for (size_t comma = text_.rfind(',', before - 1); comma != std::string::npos && comma > 1;
        comma = text_.rfind(',', comma - 1)) {

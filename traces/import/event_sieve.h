@@ -46,10 +46,10 @@ class EventSieve : public std::streambuf {
   OnPassed on_passed_;
   EventList list_;
   State state_ = State::kBefore;
-  // The text that was read and not given, behind a place for a bracket.
+  // Read and not given yet, behind a place for a bracket.
   std::string text_;
   std::string given_;
-  // The state at the end of what comes before the list.
+  // The place in the text before the list.
   size_t depth_ = 0;
   bool in_text_ = false, escaped_ = false;
   std::string key_;        // the text that ended last, of the outermost object

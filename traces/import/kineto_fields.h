@@ -20,7 +20,7 @@ std::optional<int64_t> JsonInteger(const nlohmann::json& object, const char* key
 std::optional<int64_t> JsonId(const JsonFields& object, std::string_view key);
 // "300", "0x55f0"; handles beyond 2^63 are negative.
 std::optional<int64_t> IdOfText(std::string_view text);
-// Of microseconds, whole or not, or the text of their digits.
+// The number is of microseconds, whole or not, or the text of their digits.
 std::optional<int64_t> JsonNanoseconds(const JsonFields& object, std::string_view key);
 std::optional<std::string_view> JsonText(const JsonFields& object, std::string_view key);
 // Null: there is no such text. The object must outlive it.

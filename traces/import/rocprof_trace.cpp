@@ -68,7 +68,7 @@ class RocprofReader {
   }
 
  private:
-  // A value has ended: nothing that has been used is kept.
+  // Nothing that has been used is kept.
   bool Keeps(int depth, Json::parse_event_t event, Json& value) {
     using Event = Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start || event == Event::value)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The JSON of rocprofv3. Internal to traces.
+// JSON of rocprofv3. Internal to traces.
 #pragma once
 
 #include "traces/import/importer.h"
