@@ -17,6 +17,7 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/graph/graph_io.h"
+#include "core/schedule/fusion.h"
 #include "core/schedule/schedule_json.h"
 #include "core/schedule/unknown_work.h"
 #include "study/workload/placing.h"
@@ -118,6 +119,25 @@ void PrintTable(const study::Workload& workload, const Machine& machine, const s
             (routes.empty() ? "No transfers between devices\n" : routes.Take(LineWidth())));
 }
 
+json TrafficJson(const LaunchTraffic& traffic) {
+  return {{"launches", traffic.launches},
+          {"bytes", traffic.bytes},
+          {"product_bytes", traffic.product_bytes},
+          {"other_bytes", traffic.other_bytes()}};
+}
+
+// The launches of a step and the bytes that they move, without and with fusion, whatever was asked for.
+json LaunchesJson(const study::PlacedGraph& placed, const Machine& machine) {
+  const study::Workload& workload = *placed.workload;
+  CompileRequest request = workload.request();
+  const auto traffic = [&](bool fuse) {
+    request.fuse = fuse;
+    const Schedule schedule = Compile(workload.graph(), workload.info(), request, placed.placement, machine);
+    return TrafficJson(TrafficOf(workload.graph(), workload.info(), schedule));
+  };
+  return {{"unfused", traffic(false)}, {"fused", traffic(true)}};
+}
+
 void Save(const Graph& graph, const Machine& machine, const Placement& placement, const std::string& path) {
   if (path.ends_with(".json")) return WriteFile(path, PlacementToJson(placement, graph, machine));
   Graph placed = graph;
@@ -182,6 +202,7 @@ void PlaceAndReport(PlaceCommandOptions& options) {
   const json result = {{"nodes", nodes},
                        {"edges", EdgesJson(graph)},
                        {"copies", CopiesJson(graph, machine, transfers)},
+                       {"launches", LaunchesJson(placed, machine)},
                        {"unknown", UnknownWorkJson(unknown)}};
   PrintJson(JsonText(result));
 }

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/op.h"
+#include "core/schedule/fusion.h"
 
 namespace lanescope {
 namespace {
@@ -133,6 +134,7 @@ class MemoryReplay {
   // An element-wise op may write its first output to an input of the same type and shape: element by element.
   bool MayOverwrite(CommandId number, ValueId root, ValueId output) const {
     const Command& command = schedule_.commands[number];
+    if (command.fused >= 0) return MayOverwriteInBlocks(command, root, output);
     if (command.kind != CommandKind::kLaunch || schedule_.Outputs(command)[0] != output) return false;
     const OpDef* def = OpRegistry::Global().Find(graph_.node(command.node).op);
     if (def == nullptr || !def->in_place) return false;
@@ -144,6 +146,38 @@ class MemoryReplay {
       return BufferOf(read).offset == BufferOf(written).offset && read.dtype == written.dtype &&
              read.shape == written.shape && written.shape.IsExact();
     });
+  }
+
+  // In a launch of several nodes every one that reads the memory comes before the one that writes it, or is
+  // it, works on the same blocks, and reads the element that is written.
+  bool MayOverwriteInBlocks(const Command& command, ValueId root, ValueId output) const {
+    const auto nodes = schedule_.FusedNodes(command);
+    const auto inputs = schedule_.Inputs(command), outputs = schedule_.Outputs(command);
+    const std::vector<int> group = BlockGroups(graph_, nodes);
+    const auto writer = std::ranges::find_if(nodes, [&](const FusedNode& node) {
+      return node.output >= 0 && outputs[static_cast<size_t>(node.output)] == output;
+    });
+    if (writer == nodes.end() || !RunsInBlocks(FusionRoleOf(graph_.node(writer->node)))) return false;
+    const auto written_at = static_cast<size_t>(writer - nodes.begin());
+    const Value& written = value(output);
+    // One element a row is broadcast to others: which of them a node has read is not looked at here.
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (group[i] == group[written_at] && nodes[i].shape.NumElements() > written.shape.NumElements())
+        return false;
+    }
+    for (size_t reader = 0; reader < nodes.size(); ++reader) {
+      for (const int input : nodes[reader].inputs) {
+        if (input < 0 || schedule_.Root(inputs[static_cast<size_t>(input)]) != root) continue;
+        const Value& read = value(inputs[static_cast<size_t>(input)]);
+        const bool in_place = OpRegistry::Global().Find(graph_.node(nodes[reader].node).op)->in_place;
+        if (reader > written_at || (reader == written_at && !in_place) ||
+            group[reader] != group[written_at] || read.dtype != written.dtype || !read.shape.IsExact() ||
+            read.shape.NumElements() != written.shape.NumElements() ||
+            BufferOf(read).offset != BufferOf(written).offset)
+          return false;
+      }
+    }
+    return true;
   }
 
   const Graph& graph_;

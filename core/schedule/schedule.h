@@ -81,7 +81,9 @@ enum class StreamIssue : uint8_t {
 struct Command {
   CommandKind kind = CommandKind::kLaunch;
   QueueId queue{0};
-  NodeId node;                     // kLaunch: the op that runs. kCopy: the op whose output is copied
+  // kLaunch: the op that runs, of a fused one the last. kCopy: the op whose output is copied
+  NodeId node;
+  int fused = -1;                  // kLaunch: index into Schedule::fused; -1: it runs one node
   CommandId partner;               // kWait: the Record command that it waits for
   int inputs = 0, num_inputs = 0;  // into Schedule::operands (none: no data, a missing control)
   int outputs = 0, num_outputs = 0;
@@ -90,6 +92,24 @@ struct Command {
   int64_t bytes = 0;  // kCopy: bytes by the bound
 
   bool is_work() const { return IsWork(kind); }
+};
+
+// One node of a launch that runs several.
+struct FusedNode {
+  NodeId node;
+  // By input of the node: k >= 0 is an input of the command, -1 - k what node k of the launch makes.
+  std::vector<int> inputs;
+  int output = -1;  // of the command: where its result goes; -1: only nodes of the launch read it
+  // Of the result of an element-wise node.
+  DataType dtype = DataType::kInvalid;
+  Shape shape;
+};
+
+// Nodes that one command runs, in an order that respects what they read of each other. What a node reads of
+// another one has as many elements as what it makes, and element i of one is made of element i of the other:
+// such nodes run block by block. Nodes that read nothing of each other may differ in size.
+struct FusedLaunch {
+  std::vector<FusedNode> nodes;
 };
 
 // A queue of a device. It runs one command at a time, or where its device has several workers that commands
@@ -106,6 +126,7 @@ struct Queue {
 struct Schedule {
   IdVector<CommandId, Command> commands;  // in an order that respects every dependency
   std::vector<ValueId> operands;          // see Command
+  std::vector<FusedLaunch> fused;         // see Command
   IdVector<ValueId, Value> values;
   std::vector<Buffer> buffers;
   IdVector<QueueId, Queue> queues;
@@ -127,6 +148,17 @@ struct Schedule {
   std::span<const ValueId> Outputs(const Command& command) const {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
+  // Of a launch that runs several nodes; empty for any other command.
+  std::span<const FusedNode> FusedNodes(const Command& command) const {
+    if (command.fused < 0) return {};
+    return fused[static_cast<size_t>(command.fused)].nodes;
+  }
+  // Calls visit(node) for every node that a launch runs, for a copy for the one whose output it copies.
+  template <typename Visit>
+  void ForNodes(const Command& command, Visit visit) const {
+    if (command.fused < 0 && command.node.exists()) visit(command.node);
+    for (const FusedNode& member : FusedNodes(command)) visit(member.node);
+  }
   std::span<const CommandId> Successors(CommandId command) const { return successors[command]; }
   ValueId Root(ValueId value) const { return RootOf(values, value); }
   const Value& RootValue(ValueId value) const { return values[Root(value)]; }
@@ -144,6 +176,8 @@ struct CompileRequest {
   std::vector<std::pair<Endpoint, TensorInfo>> feeds;
   std::vector<Endpoint> fetches;  // output -1: a target, run for its effect, nothing is returned
   DeviceId host;                  // in whose memory feeds and fetches are; none: the machine's host()
+  // Nodes that can share a launch do, where the device runs such launches and the machine is one task.
+  bool fuse = false;
 };
 
 inline DeviceId CallersHost(const CompileRequest& request, const Machine& machine) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "core/base/units.h"
+#include "core/schedule/fusion.h"
 #include "core/schedule/schedule.h"
 
 namespace lanescope {
@@ -48,7 +49,8 @@ std::string DumpSchedule(const Graph& graph, const Machine& machine, const Sched
     text += fmt::format("#{:<5} {:<16} ", c.number(), queue);
     switch (command.kind) {
       case CommandKind::kLaunch:
-        text += fmt::format("launch {} ({})", graph.node(command.node).name, graph.node(command.node).op);
+        text += fmt::format("launch {} ({})", LaunchName(graph, schedule, command),
+                            LaunchOp(graph, schedule, command));
         break;
       case CommandKind::kCopy:
         text += fmt::format(

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/schedule/fusion.h"
+
 namespace lanescope {
 namespace {
 
@@ -54,7 +56,13 @@ ScheduleJson CommandJson(const Graph& graph, const Schedule& schedule, CommandId
                        {"outputs", schedule.Outputs(command)}};
   if (command.node.exists()) json["node"] = graph.node(command.node).name;
   if (command.kind != CommandKind::kLaunch) return json;
-  json["op"] = graph.node(command.node).op;
+  json["op"] = LaunchOp(graph, schedule, command);
+  for (const FusedNode& member : schedule.FusedNodes(command)) {
+    json["fused"].push_back({{"node", graph.node(member.node).name},
+                             {"op", graph.node(member.node).op},
+                             {"inputs", member.inputs},
+                             {"output", member.output < 0 ? ScheduleJson() : ScheduleJson(member.output)}});
+  }
   const OpDef* def = OpRegistry::Global().Find(graph.node(command.node).op);
   json["updates"] = def == nullptr ? std::vector<int>() : def->updates;
   json["in_place"] = def != nullptr && def->in_place;

@@ -109,6 +109,7 @@ class ShareMaker {
 
   void TakeMemory() {
     share_.operands = whole_.operands;
+    share_.fused = whole_.fused;
     share_.buffers = whole_.buffers;
     share_.values = whole_.values;
     for (Value& value : share_.values) {

@@ -13,7 +13,8 @@ class UnknownWorkFinder {
   UnknownWorkFinder(const Graph& graph, const GraphInfo& info, const Schedule& schedule)
       : graph_(graph), info_(info), launched_(graph.num_nodes(), 0), cause_(launched_.size(), -1) {
     for (const Command& command : schedule.commands) {
-      if (command.kind == CommandKind::kLaunch) launched_[command.node] = 1;
+      if (command.kind == CommandKind::kLaunch)
+        schedule.ForNodes(command, [&](NodeId node) { launched_[node] = 1; });
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/op.h"
+#include "core/schedule/fused_check.h"
 #include "core/schedule/memory_check.h"
 #include "core/schedule/order_claims.h"
 #include "core/schedule/run_order.h"
@@ -24,6 +25,7 @@ class Verifier {
   void Run() {
     CheckOrder();
     CheckOperands();
+    CheckFused(graph_, schedule_);
     CheckDependencies();
     CheckCopies();
     CheckVariables();
@@ -82,7 +84,7 @@ class Verifier {
           Broken(fmt::format("{} and {} write the same value", Describe(producer), Describe(c)));
         producer = c;
       }
-      if (command.kind != CommandKind::kLaunch || command.num_inputs == 0) continue;
+      if (command.kind != CommandKind::kLaunch || command.num_inputs == 0 || command.fused >= 0) continue;
       const Node& node = graph_.node(command.node);
       if (static_cast<size_t>(command.num_inputs) != node.inputs.size())
         Broken(Describe(c) + " has a wrong number of inputs");
@@ -121,7 +123,8 @@ class Verifier {
   void CheckDependencies() {
     for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
-      if (command.kind == CommandKind::kLaunch) launch_of_[command.node] = c;
+      if (command.kind == CommandKind::kLaunch)
+        schedule_.ForNodes(command, [&](NodeId node) { launch_of_[node] = c; });
     }
     for (const Value& v : schedule_.values) {
       if (v.storage == Storage::kFeed) fed_.insert({v.source.node, v.source.output});
@@ -137,14 +140,18 @@ class Verifier {
         if (value(input).storage == Storage::kPlanned && !producer.exists())
           Broken(Describe(c) + " reads a value that nothing writes");
       }
-      if (command.kind != CommandKind::kLaunch) continue;
-      for (const NodeId control : graph_.node(command.node).control_inputs) {
-        for (const CommandId before : Done(control)) Expect(before, c, "a control edge is not kept");
-      }
-      for (const Endpoint& input : graph_.node(command.node).inputs) {
-        if (fed_.count({input.node, input.output}) > 0) continue;
-        for (const CommandId before : Done(input.node)) Expect(before, c, "a data edge is not kept");
-      }
+      if (command.kind == CommandKind::kLaunch)
+        schedule_.ForNodes(command, [&](NodeId node) { CheckEdges(c, graph_.node(node)); });
+    }
+  }
+
+  void CheckEdges(CommandId c, const Node& node) {
+    for (const NodeId control : node.control_inputs) {
+      for (const CommandId before : Done(control)) ExpectUnlessSame(before, c, "a control edge is not kept");
+    }
+    for (const Endpoint& input : node.inputs) {
+      if (fed_.count({input.node, input.output}) > 0) continue;
+      for (const CommandId before : Done(input.node)) ExpectUnlessSame(before, c, "a data edge is not kept");
     }
   }
 
@@ -177,20 +184,33 @@ class Verifier {
     }
   }
 
+  // Whether the command writes the variable of its input.
+  bool Updates(const Command& command, int input) const {
+    if (command.kind != CommandKind::kLaunch) return false;
+    const auto updates = [&](NodeId node, int number) {
+      const OpDef* def = OpRegistry::Global().Find(graph_.node(node).op);
+      return def != nullptr &&
+             std::find(def->updates.begin(), def->updates.end(), number) != def->updates.end();
+    };
+    if (command.fused < 0) return updates(command.node, input);
+    for (const FusedNode& member : schedule_.FusedNodes(command)) {
+      for (size_t k = 0; k < member.inputs.size(); ++k) {
+        if (member.inputs[k] == input && updates(member.node, static_cast<int>(k))) return true;
+      }
+    }
+    return false;
+  }
+
   // Every access to a variable is ordered against every update of it.
   void CheckVariables() {
     std::map<NodeId, std::pair<std::vector<CommandId>, std::vector<CommandId>>>
         accesses;  // variable -> (reads, updates)
     for (const CommandId c : schedule_.commands.ids()) {
       const Command& command = schedule_.commands[c];
-      const OpDef* def = command.kind == CommandKind::kLaunch
-                             ? OpRegistry::Global().Find(graph_.node(command.node).op)
-                             : nullptr;
       const auto inputs = schedule_.Inputs(command);
       for (size_t i = 0; i < inputs.size(); ++i) {
         if (!inputs[i].exists() || !schedule_.RootValue(inputs[i]).variable.exists()) continue;
-        const bool update = def != nullptr && std::find(def->updates.begin(), def->updates.end(),
-                                                        static_cast<int>(i)) != def->updates.end();
+        const bool update = Updates(command, static_cast<int>(i));
         auto& lists = accesses[schedule_.RootValue(inputs[i]).variable];
         (update ? lists.second : lists.first).push_back(c);
       }
@@ -210,6 +230,10 @@ class Verifier {
     }
   }
 
+  // Nodes of one launch are in order (CheckFused).
+  void ExpectUnlessSame(CommandId before, CommandId after, const char* law) {
+    if (before != after || schedule_.commands[after].fused < 0) Expect(before, after, law);
+  }
   void Expect(CommandId before, CommandId after, const char* law) { claims_.Claim(before, after, law); }
   // The listing is topological, so only the earlier one can be before the later.
   void ExpectEither(CommandId a, CommandId b, const char* law) {

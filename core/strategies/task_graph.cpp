@@ -38,8 +38,8 @@ Schedule CompileFreely(const StrategyInput& input) {
     device.memory_bytes = kNoMemoryLimit;
     device.in_order = false;
   }
-  const CompileRequest request =
-      input.step != nullptr ? *input.step : WholeGraphRequest(input.graph, input.info);
+  CompileRequest request = input.step != nullptr ? *input.step : WholeGraphRequest(input.graph, input.info);
+  request.fuse = false;  // what shares a launch follows from the placement
   return Compile(input.graph, input.info, request, PlaceSingle(input), roomy);
 }
 

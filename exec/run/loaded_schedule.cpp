@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/collective/joint_launch.h"
+#include "core/schedule/fusion.h"
 #include "core/schedule/joint_parts.h"
 #include "exec/device/stream_device.h"
 #include "exec/messages/pacer.h"
@@ -251,9 +252,9 @@ std::string LoadedSchedule::DescribeMessage(CommandId number) const {
 
 std::string LoadedSchedule::Describe(CommandId number) const {
   const Command& command = schedule_->commands[number];
-  const Node& node = graph_.node(command.node);
   return fmt::format("{} '{}' ({}) on {}", command.kind == CommandKind::kCopy ? "copy of node" : "node",
-                     node.name, node.op, roles_.QueueDevice(number).spec().local_name());
+                     LaunchName(graph_, *schedule_, command), LaunchOp(graph_, *schedule_, command),
+                     roles_.QueueDevice(number).spec().local_name());
 }
 
 }  // namespace lanescope::exec

@@ -10,6 +10,7 @@
 #include "core/inputs/onnx_model.h"
 #include "exec/device/stream_device.h"
 #include "exec/resources/resource_name.h"
+#include "exec/run/fused_kernel.h"
 
 namespace lanescope::exec {
 namespace {
@@ -101,12 +102,14 @@ class ScheduleLoader {
     for (const CommandId c : schedule_.commands.ids()) {
       if (schedule_.commands[c].kind != CommandKind::kLaunch || roles_.RoleOf(c) == StreamRole::kJoint)
         continue;
-      const std::string& op = graph_.node(schedule_.commands[c].node).op;
       const KernelRegistry& kernels = roles_.KernelsFor(c);
-      if (kernels.Has(op)) continue;
-      const bool on_host = &kernels == &KernelRegistry::Host();
-      OpCounts& counts = LacksOnlyShapes(schedule_.commands[c]) ? shapeless : missing;
-      ++counts[on_host ? op : op + " on " + roles_.QueueDevice(c).spec().parsed.type];
+      schedule_.ForNodes(schedule_.commands[c], [&](NodeId node) {
+        const std::string& op = graph_.node(node).op;
+        if (kernels.Has(op)) return;
+        const bool on_host = &kernels == &KernelRegistry::Host();
+        OpCounts& counts = LacksOnlyShapes(schedule_.commands[c]) ? shapeless : missing;
+        ++counts[on_host ? op : op + " on " + roles_.QueueDevice(c).spec().parsed.type];
+      });
     }
     if (missing.empty() && shapeless.empty()) return;
     RefuseDatasets();
@@ -211,7 +214,11 @@ class ScheduleLoader {
     const Command& command = schedule_.commands[number];
     const Node& node = graph_.node(command.node);
     Device& device = roles_.QueueDevice(number);
-    if (roles_.RoleOf(number) != StreamRole::kJoint) loaded->kernel = roles_.KernelsFor(number).Create(node);
+    if (command.fused >= 0) {
+      loaded->kernel = MakeFusedKernel(graph_, schedule_, command);
+    } else if (roles_.RoleOf(number) != StreamRole::kJoint) {
+      loaded->kernel = roles_.KernelsFor(number).Create(node);
+    }
     if (roles_.RoleOf(number) == StreamRole::kNone)
       loaded->waiting = dynamic_cast<WaitingKernel*>(loaded->kernel.get());
     loaded->context =
@@ -225,6 +232,10 @@ class ScheduleLoader {
       Variable* variable = VariableOf(root);
       loaded->context.SetState(i, root.variable, variable);
       if (variable == nullptr) continue;
+      if (command.fused >= 0) {
+        if (NeedsValue(command, static_cast<int>(i), root)) RequireInitialized(root, loaded);
+        continue;
+      }
       const bool replaced = node.op == "Assign" || node.op == "AssignVariableOp";
       if (replaced && i > 0 && WrittenByACommand(schedule_, inputs[i])) continue;
       if (i > 0 && IsChosenIfInitialized(graph_, node, root.variable)) continue;
@@ -233,6 +244,18 @@ class ScheduleLoader {
     for (const ValueId output : schedule_.Outputs(command)) {
       if (!value(output).shape.IsExact()) loaded->dynamic = true;
     }
+  }
+
+  // Whether some node of the launch reads the variable of its input.
+  bool NeedsValue(const Command& command, int input, const Value& root) const {
+    return std::ranges::any_of(schedule_.FusedNodes(command), [&](const FusedNode& member) {
+      const Node& node = graph_.node(member.node);
+      for (size_t k = 0; k < member.inputs.size(); ++k) {
+        if (member.inputs[k] != input || (k == 0 && AcceptsUninitialized(node.op))) continue;
+        if (k == 0 || !IsChosenIfInitialized(graph_, node, root.variable)) return true;
+      }
+      return false;
+    });
   }
 
   void LoadCopy(const Command& command, LoadedCommand* loaded) {

@@ -188,6 +188,7 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
   for (const auto& [name, info] : description.feeds) step->feed_names.push_back(name);
   CompileRequest compile =
       MakeCompileRequest(graph_, description.feeds, description.fetches, description.targets);
+  compile.fuse = options_.fuse;
   Transport* const transport = options_.job.transport;
   compile.host = TasksOf(machine_).hosts.at(static_cast<size_t>(options_.job.client));
   step->info = description.info != nullptr

@@ -97,6 +97,7 @@ struct SessionOptions {
   // Of random ops that have no seeds of their own; none: always the same one.
   std::optional<uint64_t> seed = std::nullopt;
   int64_t timeout_ns = 0;  // of runs that have none of their own; 0: none
+  bool fuse = false;       // nodes that can share a launch do (CompileRequest::fuse)
   DeviceOptions devices = {};
   JobOptions job = {};  // the transport must outlive the session
 };

@@ -14,6 +14,8 @@
 #include "core/base/statistics.h"
 #include "core/base/stop_point.h"
 #include "core/graph/signature.h"
+#include "core/schedule/fused_cost.h"
+#include "core/schedule/fusion.h"
 #include "core/time/intervals.h"
 #include "core/time/ticks.h"
 #include "sims/cost/cost_model.h"
@@ -227,7 +229,12 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
                                   const PredictionSettings& settings) {
   std::vector<TensorInfo> inputs;
   return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
-    const NodeId number = schedule.commands[c].node;
+    const Command& command = schedule.commands[c];
+    if (command.fused >= 0) {
+      return LaunchEstimate{FusedCost(graph, info, schedule, command, machine, device, costs),
+                            LaunchWork(graph, info, schedule, command), LaunchOp(graph, schedule, command)};
+    }
+    const NodeId number = command.node;
     const Node& node = graph.node(number);
     inputs.clear();
     for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));

@@ -53,8 +53,9 @@ bool UsesPhysicalGpus(const Schedule& schedule, const Machine& machine) {
 }
 
 exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Participant& participant,
-                                      const Machine& machine) {
+                                      const Machine& machine, bool fuse) {
   exec::SessionOptions options;
+  options.fuse = fuse;
   options.seed = settings.seed;
   options.devices = settings.devices;
   participant.Join(machine, &options);
@@ -92,8 +93,9 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
       input_log_(std::make_unique<InputLog>()) {
   participant_->RequireRunnable(*placed_.workload);
   participant_->AwaitVariables(options_.cancellation);
-  session_ = std::make_unique<exec::Session>(placed_.workload->graph(), placed_.placement, machine,
-                                             SessionOptionsOf(options.settings, *participant_, machine));
+  session_ = std::make_unique<exec::Session>(
+      placed_.workload->graph(), placed_.placement, machine,
+      SessionOptionsOf(options.settings, *participant_, machine, placed.workload->request().fuse));
   Initialize();
   if (options_.cancellation != nullptr) options_.cancellation->Check();
   step_ = &session_->PrepareStep(StepOf(*placed_.workload));

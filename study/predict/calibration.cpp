@@ -8,6 +8,7 @@
 
 #include "core/base/processors.h"
 #include "core/graph/signature.h"
+#include "core/schedule/fused_cost.h"
 #include "sims/effects/copy_cores.h"
 #include "sims/effects/core_wait.h"
 #include "sims/effects/cores.h"
@@ -82,6 +83,12 @@ sims::CalibrationInput SamplesOf(const RecordedRun& run, const Machine& machine,
   for (const CommandId c : known.ids()) {
     const Command& command = schedule.commands[c];
     if (command.kind != CommandKind::kLaunch) continue;
+    if (command.fused >= 0) {
+      const FusedDescription fused = DescribeFused(graph, run.info(), schedule, command);
+      known[c] = {OpSignature(fused.node, fused.inputs, fused.outputs), fused.node.op,
+                  WorkOf(fused.node, fused.inputs, fused.outputs)};
+      continue;
+    }
     const Node& node = graph.node(command.node);
     inputs.clear();
     for (const Endpoint& input : node.inputs) inputs.push_back(run.info().of(input));

@@ -127,7 +127,9 @@ std::vector<MissingCost> FindMissingCosts(const Workload& workload, const Machin
                                           const sims::CostTable& table) {
   const sims::CalibratedCost costs(table);
   const PlacedGraph placed = Place(workload, "single", machine, costs);
-  const Schedule schedule = CompileStep(placed, machine);
+  CompileRequest request = workload.request();
+  request.fuse = false;  // a launch of several nodes is known by its nodes
+  const Schedule schedule = Compile(workload.graph(), workload.info(), request, placed.placement, machine);
   std::map<std::pair<std::string, std::string>, MissingCost> missing;  // by device and signature
   for (const Command& command : schedule.commands) {
     if (command.kind != CommandKind::kLaunch) continue;

@@ -35,6 +35,7 @@ PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, c
     same.all_reduce = workload.all_reduce();
     same.joint_launches = workload.joint_launches() ||
                           (IsModelledCluster(machine) && TakesJointLaunches(machine, workload.all_reduce()));
+    same.fuse = workload.request().fuse;
     const auto written =
         std::make_shared<const Workload>(workload.name(), std::move(step.graph), std::move(step.spec), same);
     PlacedGraph placed = PlaceAsItIs(*written, "annotated", machine, costs, options);
@@ -69,6 +70,7 @@ PlacedGraph PlaceWithCopies(const Workload& workload, const std::string& strateg
                             const CostModel& costs, const PlaceOptions& options) {
   WorkloadOptions same;
   same.soft_placement = workload.placer().soft_placement;
+  same.fuse = workload.request().fuse;
   const auto written = std::make_shared<const Workload>(
       workload.name(), WithoutJointLaunches(workload.graph(), workload.request().feeds, &machine),
       workload.spec(), same);
@@ -99,6 +101,7 @@ PlacedGraph OnWire(PlacedGraph placed, const Machine& machine, WireFormat format
                                      workload.request().fetches, placed.placement, machine, format);
   WorkloadOptions same;
   same.soft_placement = workload.placer().soft_placement;
+  same.fuse = workload.request().fuse;
   PlacedGraph written{nullptr, fmt::format("{}, {}", placed.strategy, WireFormatName(format)),
                       std::move(wired.placement)};
   written.written =

@@ -235,6 +235,7 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   for (const QueueRunnerSpec& runner : spec_.queue_runners) CheckQueueRunner(graph_, runner);
   request_ = StepRequestOf(graph_, spec_);
   info_ = std::make_shared<const GraphInfo>(InferGraph(graph_, request_.feeds));
+  request_.fuse = options.fuse;
   placer_.soft_placement = options.soft_placement;
 }
 

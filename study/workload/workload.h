@@ -37,6 +37,7 @@ struct WorkloadOptions {
   bool joint_launches = false;
   const Machine* machine = nullptr;
   bool soft_placement = true;  // false: to fail where a requested device cannot be used
+  bool fuse = false;           // nodes that can share a launch do (CompileRequest::fuse)
   Unconfigured unconfigured = Unconfigured::kRefuse;
   Notes note;  // of what is assumed of a whole graph
 };

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/work_pieces.h"
+#include "core/schedule/fusion.h"
 #include "core/schedule/stream_issue.h"
 
 namespace lanescope::traces {
@@ -76,6 +77,7 @@ void AddCommands(const TraceRun& run, int number, const Machine& machine, Record
     } else if (from.kind == CommandKind::kLaunch && from.signature >= 0) {
       const auto op = op_of_node.find(from.node);
       work = {run.Text(from.signature), op == op_of_node.end() ? "" : op->second, {from.flops, from.bytes}};
+      if (const std::string fused = FusedOpOf(work.signature); !fused.empty()) work.op = fused;
       command.workers =
           WorkersFor(work.work, LaunchWorkers(machine.device(schedule.queues[command.queue].device)));
     }

@@ -7,6 +7,8 @@
 
 #include "core/base/error.h"
 #include "core/graph/signature.h"
+#include "core/schedule/fused_cost.h"
+#include "core/schedule/fusion.h"
 #include "traces/store/copy_class.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/row_inserter.h"
@@ -43,6 +45,11 @@ struct LaunchDescription {
 };
 
 LaunchDescription DescribeLaunch(const RunInfo& info, const Schedule& compiled, const Command& command) {
+  if (command.fused >= 0 && info.info != nullptr) {
+    const FusedDescription fused = DescribeFused(*info.graph, *info.info, compiled, command);
+    return {OpSignature(fused.node, fused.inputs, fused.outputs),
+            WorkOf(fused.node, fused.inputs, fused.outputs)};
+  }
   const Node& node = info.graph->node(command.node);
   const std::span<const ValueId> in = compiled.Inputs(command), out = compiled.Outputs(command);
   std::vector<TensorInfo> inputs, outputs;
@@ -62,8 +69,8 @@ CommandInfo DescribeCommand(const RunInfo& info, const IdVector<DeviceId, int>& 
   result.stream = command.queue.number();
   result.device = devices[compiled.queues[command.queue].device];
   if (command.is_work() && command.node.exists() && info.graph != nullptr) {
-    result.name = strings.Intern(info.graph->node(command.node).name);
-    result.op = strings.Intern(info.graph->node(command.node).op);
+    result.name = strings.Intern(LaunchName(*info.graph, compiled, command));
+    result.op = strings.Intern(LaunchOp(*info.graph, compiled, command));
   }
   if (command.kind == CommandKind::kCopy) {
     const DeviceId src = compiled.CopySource(command), dst = compiled.CopyDestination(command);

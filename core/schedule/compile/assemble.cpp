@@ -18,6 +18,7 @@ Schedule Assemble(Draft&& draft) {
   AssembleDependencies(draft.after, &schedule);
   schedule.commands = std::move(draft.commands);
   schedule.operands = std::move(draft.operands);
+  schedule.fused = std::move(draft.fused);
   schedule.values = std::move(draft.values);
   schedule.buffers = std::move(draft.buffers);
   schedule.queues = std::move(draft.queues);

@@ -103,7 +103,7 @@ std::vector<CommandId> Sort(const Rows<CommandId, CommandId>& after,
   return order;
 }
 
-// What an urgent command waits for is as urgent as itself.
+// An urgent command makes all that it waits for as urgent as itself.
 IdVector<CommandId, int> InheritedPriorities(const Draft& draft, const Rows<CommandId, CommandId>& successors,
                                              const JointLaunches& joint) {
   if (draft.placement.priority.empty()) return {};
@@ -159,7 +159,7 @@ class QueueMaker {
   std::vector<QueueId> queues_;  // by (device, kind)
 };
 
-// Of a launch: how many workers of its device it keeps busy.
+// Says how many workers of its device a launch keeps busy.
 class WorkerCounter {
  public:
   explicit WorkerCounter(const Draft& draft) : draft_(draft) {}
@@ -168,13 +168,22 @@ class WorkerCounter {
     if (command.kind != CommandKind::kLaunch) return 1;
     const int workers = LaunchWorkers(draft_.machine.device(draft_.device_of(command.node)));
     if (workers == 1) return 1;
-    const Node& node = draft_.node(command.node);
-    inputs_.clear();
-    for (const Endpoint& input : node.inputs) inputs_.push_back(draft_.info.of(input));
-    return WorkersFor(WorkOf(node, inputs_, draft_.info.outputs(command.node)), workers);
+    if (command.fused < 0) return Of(command.node, workers);
+    // Its nodes share the elements, or come one after the other.
+    int most = 1;
+    for (const FusedNode& member : draft_.fused[static_cast<size_t>(command.fused)].nodes)
+      most = std::max(most, Of(member.node, workers));
+    return most;
   }
 
  private:
+  int Of(NodeId id, int workers) {
+    const Node& node = draft_.node(id);
+    inputs_.clear();
+    for (const Endpoint& input : node.inputs) inputs_.push_back(draft_.info.of(input));
+    return WorkersFor(WorkOf(node, inputs_, draft_.info.outputs(id)), workers);
+  }
+
   const Draft& draft_;
   std::vector<TensorInfo> inputs_;  // of the current command; kept for its memory
 };

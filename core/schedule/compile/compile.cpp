@@ -10,9 +10,9 @@ Schedule Compile(const Graph& graph, const GraphInfo& info, const CompileRequest
                  const Placement& placement, const Machine& machine) {
   LANESCOPE_CHECK(placement.device.size() == graph.num_nodes());
   compile::Draft draft(graph, info, request, placement, machine);
-  for (const auto pass :
-       {&compile::Prune, &compile::NumberVersions, &compile::Partition, &compile::OrderVariables,
-        &compile::WriteThrough, &compile::OrderCommands, &compile::InsertEvents, &compile::PlanMemory}) {
+  for (const auto pass : {&compile::Prune, &compile::NumberVersions, &compile::Partition,
+                          &compile::OrderVariables, &compile::WriteThrough, &compile::Fuse,
+                          &compile::OrderCommands, &compile::InsertEvents, &compile::PlanMemory}) {
     StopPoint();
     pass(&draft);
   }

@@ -46,6 +46,7 @@ struct Draft {
   IdVector<CommandId, Command> commands;     // queue and rank come with the later passes
   std::vector<ValueId> operands;             // of a command its inputs, then its outputs
   std::map<CommandId, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
+  std::vector<FusedLaunch> fused;            // as in Schedule
   LinkedLists<CommandId> dependencies;       // of the commands, until OrderCommands
   Rows<CommandId, CommandId> after;          // the same from OrderCommands on, without repeats
   IdVector<ValueId, Value> values;
@@ -122,6 +123,8 @@ void Partition(Draft* draft);
 void OrderVariables(Draft* draft);
 // Lets an element-wise op whose result only replaces a variable's value write into the variable.
 void WriteThrough(Draft* draft);
+// Makes one launch of nodes that can share one, where the request asks for that.
+void Fuse(Draft* draft);
 // Sorts the commands by (priority, graph order) into an order that respects all dependencies, and assigns
 // queues.
 void OrderCommands(Draft* draft);

@@ -12,6 +12,7 @@
 #include "core/schedule/compile/arena.h"
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/compile/happens_before.h"
+#include "core/schedule/fusion.h"
 #include "core/schedule/run_order.h"
 
 namespace lanescope::compile {
@@ -142,6 +143,7 @@ class Planner {
   // users complete. Null if there is none.
   Root* OverwritableInput(CommandId number, ValueId output) {
     const Command& command = draft_.command(number);
+    if (command.fused >= 0) return OverwritableByFused(number, output);
     const OpDef* def = draft_.LaunchedOp(command);
     if (def == nullptr || !def->in_place || draft_.Outputs(command)[0] != output) return nullptr;
     const Value& value = draft_.value(output);
@@ -156,6 +158,50 @@ class Planner {
       const Value& source = draft_.value(input);
       if (alone && source.dtype == value.dtype && source.shape == value.shape && value.shape.IsExact())
         return &root;
+    }
+    return nullptr;
+  }
+
+  // Likewise for a launch of several nodes. Block by block the node that writes the output comes after all
+  // that read the input, and each of them reads the elements of its block alone.
+  Root* OverwritableByFused(CommandId number, ValueId output) {
+    const Command& command = draft_.command(number);
+    const auto& nodes = draft_.fused[static_cast<size_t>(command.fused)].nodes;
+    const auto inputs = draft_.Inputs(command), outputs = draft_.Outputs(command);
+    const std::vector<int> group = BlockGroups(draft_.graph, nodes);
+    const auto index = static_cast<int>(std::ranges::find(outputs, output) - outputs.begin());
+    const auto writer = static_cast<size_t>(
+        std::ranges::find_if(nodes, [&](const FusedNode& node) { return node.output == index; }) -
+        nodes.begin());
+    const Value& value = draft_.value(output);
+    // The smaller of results of two sizes is broadcast.
+    for (size_t i = 0; i < nodes.size(); ++i) {
+      if (group[i] == group[writer] && nodes[i].shape.NumElements() > value.shape.NumElements())
+        return nullptr;
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const ValueId planned = PlannedRoot(inputs[i]);
+      if (!planned.exists() || UsesLeft(planned) != 1) continue;
+      Root& root = RootOf(planned);
+      const Value& source = draft_.value(inputs[i]);
+      if (root.device != value.device || root.buffer < 0 || root.taken_over || source.dtype != value.dtype ||
+          source.shape.NumElements() != value.shape.NumElements())
+        continue;
+      // Under another shape it would be another input.
+      const bool named_once =
+          std::ranges::count_if(inputs, [&](ValueId v) { return PlannedRoot(v) == planned; }) == 1;
+      const bool reads_itself =
+          std::ranges::find(nodes[writer].inputs, static_cast<int>(i)) != nodes[writer].inputs.end();
+      bool before = named_once && (!reads_itself || draft_.op(nodes[writer].node).def->in_place);
+      for (size_t reader = 0; reader < nodes.size(); ++reader) {
+        if (std::ranges::find(nodes[reader].inputs, static_cast<int>(i)) == nodes[reader].inputs.end())
+          continue;
+        before = before && reader <= writer && group[reader] == group[writer];
+      }
+      const auto users = users_[planned];
+      const bool alone = std::ranges::all_of(
+          users, [&](CommandId user) { return user == number || order_.Before(user, number); });
+      if (before && alone) return &root;
     }
     return nullptr;
   }

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lets nodes share a launch: element-wise ops that read each other's results, so that these need not go to
+// memory and back, and small launches and updates of variables side by side, so that fewer are started. What
+// a device can't run so (RunsFused), and tensors whose shape is not exact, are left alone.
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "core/base/stop_point.h"
+#include "core/schedule/compile/draft.h"
+#include "core/schedule/compile/fusion_groups.h"
+#include "core/schedule/compile/write_fused.h"
+#include "core/schedule/fusion.h"
+
+namespace lanescope::compile {
+namespace {
+
+constexpr size_t kMaxChain = 48;    // nodes that read each other's results
+constexpr size_t kMaxBatch = 256;   // nodes side by side
+constexpr int64_t kMaxRow = 65536;  // elements of a row that is reduced
+constexpr int64_t kSmall = 4096;    // elements: such a launch costs more than its work
+// Results that others read, too, come no later than this many commands, so that nobody waits long for them
+// and nothing is kept long.
+constexpr int kNear = 16;
+constexpr int kNearUpdate = 64;  // from one update to the next
+
+// The results of a group have `elements`, most of them; where there is a `run`, others have one for each row
+// of so many.
+struct GroupShape {
+  int64_t elements = 0;
+  int64_t run = 0;
+};
+
+class FusePass {
+ public:
+  explicit FusePass(Draft* draft)
+      : draft_(*draft),
+        groups_(*draft),
+        role_(draft->commands.size(), FusionRole::kNone),
+        is_light_(draft->commands.size(), 0),
+        elements_(draft->commands.size(), -1),
+        run_(draft->commands.size(), 0) {
+    for (const CommandId c : draft_.commands.ids()) Classify(c);
+  }
+
+  void Run() {
+    for (const CommandId c : groups_.order()) {
+      StopPoint();
+      if (RunsInBlocks(role_[c]) || role_[c] == FusionRole::kAssign) JoinProducers(c);
+    }
+    for (const CommandId c : groups_.order()) {
+      StopPoint();
+      if (role_[c] != FusionRole::kNone && groups_.Last(groups_.Of(c)) == c) JoinBatch(groups_.Of(c));
+    }
+    WriteFused(&draft_, groups_);
+  }
+
+ private:
+  const Shape& ShapeOf(ValueId value) const { return draft_.value(value).shape; }
+
+  void Classify(CommandId c) {
+    const Command& command = draft_.command(c);
+    is_light_[c] = command.kind == CommandKind::kCopy;
+    if (command.kind != CommandKind::kLaunch) return;
+    const NodeId node = command.node;
+    const DeviceId device = draft_.device_of(node);
+    if (draft_.op(node).def == nullptr || draft_.has_fed_output[node] != 0 ||
+        !RunsFused(draft_.machine.device(device)))
+      return;
+    const FusionRole role = FusionRoleOf(draft_.node(node));
+    if (!Fits(command, role, device)) return;
+    role_[c] = role;
+    is_light_[c] = role != FusionRole::kRowWise && role != FusionRole::kReduction;
+    if (!RunsInBlocks(role)) return;
+    const Shape& output = ShapeOf(draft_.Outputs(command)[0]);
+    elements_[c] = output.NumElements();
+    if (role == FusionRole::kRowWise) run_[c] = output[output.rank() - 1];
+    if (role == FusionRole::kReduction)
+      run_[c] = ShapeOf(draft_.Inputs(command)[0]).NumElements() / elements_[c];
+  }
+
+  bool Fits(const Command& command, FusionRole role, DeviceId device) const {
+    switch (role) {
+      case FusionRole::kNone:
+        return false;
+      case FusionRole::kElementWise:
+        return IsIndexed(command, device);
+      case FusionRole::kRowWise:
+      case FusionRole::kReduction:
+        return IsByRows(command, role, device);
+      case FusionRole::kAssign:
+        return IsWrittenThrough(command);
+      case FusionRole::kUpdate:
+        return IsExact(command);
+    }
+    return false;
+  }
+
+  // Its rows are the last dimensions of its input, of a softmax the last one.
+  bool IsByRows(const Command& command, FusionRole role, DeviceId device) const {
+    if (command.num_outputs != 1 || !IsExact(command)) return false;
+    const ValueId input = draft_.Inputs(command)[0], output = draft_.Outputs(command)[0];
+    const DataType dtype = draft_.value(input).dtype;
+    const Shape& shape = ShapeOf(input);
+    if (!IsPlain(input, device) || !IsPlain(output, device) || shape.rank() == 0 ||
+        shape.NumElements() == 0 || (dtype != DataType::kFloat && dtype != DataType::kDouble))
+      return false;
+    int64_t run = shape[shape.rank() - 1];
+    if (role == FusionRole::kReduction) {
+      const auto& axes = draft_.info.of(draft_.node(command.node).inputs[1]).value;
+      if (axes == nullptr) return false;
+      Shape kept = shape;
+      for (int64_t i = 0; i < axes->NumElements(); ++i) {
+        const int64_t axis = axes->IntAt(i);
+        kept.set_dim(static_cast<int>(axis < 0 ? axis + shape.rank() : axis), 1);
+      }
+      run = RowRun(kept, shape);
+    }
+    return run >= 2 && run <= kMaxRow;
+  }
+
+  bool IsExact(const Command& command) const {
+    const auto exact = [&](ValueId v) {
+      return v.exists() &&
+             (draft_.value(draft_.Root(v)).storage == Storage::kResource || ShapeOf(v).IsExact());
+    };
+    return std::ranges::all_of(draft_.Inputs(command), exact) &&
+           std::ranges::all_of(draft_.Outputs(command), exact);
+  }
+
+  bool IsIndexed(const Command& command, DeviceId device) const {
+    if (command.num_outputs != 1 || !IsExact(command)) return false;
+    std::vector<Shape> shapes;
+    for (const ValueId input : draft_.Inputs(command)) {
+      if (!IsPlain(input, device)) return false;
+      shapes.push_back(ShapeOf(input));
+    }
+    const ValueId output = draft_.Outputs(command)[0];
+    return IsPlain(output, device) && ShapeOf(output).NumElements() > 0 &&
+           CanIndex(draft_.node(command.node), shapes, ShapeOf(output));
+  }
+  // Elements that lie in the device's own memory. Those of 16 bits are widened by kernels that keep memory of
+  // their own.
+  bool IsPlain(ValueId value, DeviceId device) const {
+    constexpr std::array kTypes = {DataType::kFloat, DataType::kDouble, DataType::kInt32, DataType::kInt64,
+                                   DataType::kBool};
+    const Value& v = draft_.value(value);
+    return v.device == device && std::ranges::find(kTypes, v.dtype) != kTypes.end() &&
+           draft_.value(draft_.Root(value)).storage != Storage::kResource;
+  }
+
+  bool IsWrittenThrough(const Command& command) const {
+    if (command.num_inputs != 2) return false;
+    const auto inputs = draft_.Inputs(command);
+    const Value& written = draft_.value(inputs[1]);
+    return written.storage == Storage::kVariable && draft_.producer[inputs[1]].exists() &&
+           written.variable == draft_.value(draft_.Root(inputs[0])).variable;
+  }
+
+  bool HasOnePriority(CommandId a, CommandId b) const {
+    const auto& priority = draft_.placement.priority;
+    return priority.empty() || priority[draft_.command(a).node] == priority[draft_.command(b).node];
+  }
+
+  CommandId ProducerOf(ValueId value) const { return draft_.producer[draft_.Root(value)]; }
+
+  // Puts the command with those whose results it reads, one after the other.
+  void JoinProducers(CommandId c) {
+    const Command command = draft_.command(c);
+    const bool assign = role_[c] == FusionRole::kAssign;
+    for (int i = assign ? 1 : 0; i < command.num_inputs; ++i) {
+      const ValueId input = draft_.Inputs(command)[static_cast<size_t>(i)];
+      const CommandId producer = ProducerOf(input);
+      if (!producer.exists() || !RunsInBlocks(role_[producer])) continue;
+      const CommandId from = groups_.Of(producer), to = groups_.Of(c);
+      if (from == to || (!assign && !HaveOneShape(from, to))) continue;
+      if (draft_.device_of(draft_.command(producer).node) != draft_.device_of(command.node) ||
+          !HasOnePriority(producer, c))
+        continue;
+      if (groups_.Members(from).size() + groups_.Members(to).size() > kMaxChain) continue;
+      if (!IsNear(from, to) || DisturbVariables(from, to) || !groups_.MayJoin(from, to)) continue;
+      groups_.Join(from, to);
+    }
+  }
+
+  GroupShape ShapeOfGroup(CommandId group) const {
+    GroupShape shape;
+    int64_t fewest = 0;
+    for (const CommandId c : groups_.Members(group)) {
+      if (!RunsInBlocks(role_[c])) continue;
+      const int64_t full = role_[c] == FusionRole::kReduction ? elements_[c] * run_[c] : elements_[c];
+      shape.elements = std::max(shape.elements, full);
+      fewest = fewest == 0 ? elements_[c] : std::min(fewest, elements_[c]);
+      if (run_[c] > 0) shape.run = run_[c];
+    }
+    if (fewest > 0 && fewest < shape.elements) shape.run = shape.elements / fewest;
+    return shape;
+  }
+
+  // Whether the results of both groups are rows and elements of the same kind, and read as such.
+  bool HaveOneShape(CommandId a, CommandId b) const {
+    const GroupShape of_a = ShapeOfGroup(a), of_b = ShapeOfGroup(b);
+    const int64_t elements = std::max(of_a.elements, of_b.elements);
+    const int64_t fewer = std::min(of_a.elements, of_b.elements);
+    int64_t run = std::max(of_a.run, of_b.run);
+    if (of_a.run > 0 && of_b.run > 0 && of_a.run != of_b.run) return false;
+    if (fewer != elements) {
+      // The one that has rows already has the many elements.
+      const GroupShape& small = of_a.elements == fewer ? of_a : of_b;
+      if (small.run > 0 || elements % fewer != 0) return false;
+      if (run == 0) run = elements / fewer;
+      if (fewer * run != elements) return false;
+    }
+    return run <= kMaxRow && IsReadInRows(a, b, elements, run) && IsReadInRows(b, a, elements, run);
+  }
+
+  bool IsReadInRows(CommandId makers, CommandId readers, int64_t elements, int64_t run) const {
+    return std::ranges::all_of(groups_.Members(readers), [&](CommandId reader) {
+      const Command& command = draft_.command(reader);
+      return std::ranges::all_of(draft_.Inputs(command), [&](ValueId input) {
+        const CommandId producer = ProducerOf(input);
+        if (!producer.exists() || groups_.Of(producer) != makers) return true;
+        if (role_[reader] == FusionRole::kReduction) return elements_[producer] == elements;
+        if (elements_[producer] == elements_[reader]) return true;
+        return elements_[reader] == elements && elements_[producer] * run == elements &&
+               RowRun(ShapeOf(input), ShapeOf(draft_.Outputs(command)[0])) == run;
+      });
+    });
+  }
+
+  // Whether nobody else waits for the earlier group, or not for long.
+  bool IsNear(CommandId from, CommandId to) const {
+    bool alone = true, copied = false;
+    groups_.ForDependents(from, [&](CommandId next) {
+      if (groups_.Of(next) == to) return;
+      alone = false;
+      copied |= draft_.command(next).kind == CommandKind::kCopy;
+    });
+    const int distance = groups_.Position(groups_.Last(to)) - groups_.Position(groups_.Last(from));
+    return alone || (!copied && distance <= kNear);
+  }
+
+  NodeId VariableOf(ValueId value) const {
+    return value.exists() ? draft_.value(draft_.Root(value)).variable : NodeId();
+  }
+  bool Writes(CommandId c, NodeId variable) const {
+    const Command& command = draft_.command(c);
+    if (RunsInBlocks(role_[c])) return VariableOf(draft_.Outputs(command)[0]) == variable;
+    const auto inputs = draft_.Inputs(command);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (VariableOf(inputs[i]) == variable && draft_.op(command.node).Updates(i)) return true;
+    }
+    return false;
+  }
+
+  // Whether one of the groups writes a variable that the other accesses, so that their order would matter
+  // in the launch. An element-wise read of the same elements may come before the write.
+  bool DisturbVariables(CommandId a, CommandId b) const {
+    for (const auto& [writers, others] : {std::pair(a, b), std::pair(b, a)}) {
+      for (const CommandId writer : groups_.Members(writers)) {
+        const Command& command = draft_.command(writer);
+        std::vector<ValueId> touched(draft_.Inputs(command).begin(), draft_.Inputs(command).end());
+        touched.insert(touched.end(), draft_.Outputs(command).begin(), draft_.Outputs(command).end());
+        for (const ValueId value : touched) {
+          const NodeId variable = VariableOf(value);
+          if (!variable.exists() || !Writes(writer, variable)) continue;
+          for (const CommandId other : groups_.Members(others)) {
+            if (Accesses(other, variable, writer)) return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+  bool Accesses(CommandId other, NodeId variable, CommandId writer) const {
+    const Command& command = draft_.command(other);
+    const auto is_variable = [&](ValueId v) { return VariableOf(v) == variable; };
+    // The assignment that its producer has left nothing to do for.
+    if (role_[other] == FusionRole::kAssign && ProducerOf(draft_.Inputs(command)[1]) == writer) return false;
+    if (role_[writer] == FusionRole::kAssign && ProducerOf(draft_.Inputs(draft_.command(writer))[1]) == other)
+      return false;
+    if (std::ranges::any_of(draft_.Outputs(command), is_variable)) return true;
+    return std::ranges::any_of(draft_.Inputs(command), [&](ValueId v) {
+      const bool in_place =
+          role_[writer] == FusionRole::kElementWise && groups_.Position(other) < groups_.Position(writer) &&
+          elements_[other] == elements_[writer] && ShapeOf(v).NumElements() == elements_[other];
+      return is_variable(v) && !(in_place && role_[other] == FusionRole::kElementWise);
+    });
+  }
+
+  // Groups of one key may share a launch side by side: device, priority, and the op of an update, or "" for
+  // small launches and those that write variables.
+  using BatchKey = std::tuple<DeviceId, int, std::string>;
+  bool FindKey(CommandId group, BatchKey* key) const {
+    const auto& members = groups_.Members(group);
+    const Command& last = draft_.command(members.back());
+    const auto& priority = draft_.placement.priority;
+    std::get<0>(*key) = draft_.device_of(last.node);
+    std::get<1>(*key) = priority.empty() ? 0 : priority[last.node];
+    std::get<2>(*key) = "";
+    if (role_[members.back()] == FusionRole::kUpdate) {
+      std::get<2>(*key) = draft_.node(last.node).op;
+      return true;
+    }
+    return std::ranges::all_of(members, [&](CommandId c) {
+      if (role_[c] == FusionRole::kAssign) return true;
+      if (role_[c] != FusionRole::kElementWise) return false;
+      return elements_[c] <= kSmall || VariableOf(draft_.Outputs(draft_.command(c))[0]).exists();
+    });
+  }
+
+  void JoinBatch(CommandId group) {
+    BatchKey key;
+    if (!FindKey(group, &key)) return;
+    CommandId& open = open_[key];
+    if (open.exists()) open = groups_.Of(open);
+    const int near = std::get<2>(key).empty() ? kNear : kNearUpdate;
+    const bool joins =
+        open.exists() && open != group &&
+        groups_.Position(groups_.First(group)) - groups_.Position(groups_.Last(open)) <= near &&
+        groups_.Members(open).size() + groups_.Members(group).size() <= kMaxBatch &&
+        !DisturbVariables(open, group) && groups_.MayJoin(open, group, &is_light_) && !Reads(open, group) &&
+        !Reads(group, open);
+    open = joins ? groups_.Join(open, group) : group;
+  }
+
+  // Whether a command of `group` waits for one of `other`: those side by side do not.
+  bool Reads(CommandId group, CommandId other) const {
+    bool found = false;
+    groups_.ForDependents(other, [&](CommandId next) { found |= groups_.Of(next) == group; });
+    return found;
+  }
+
+  Draft& draft_;
+  FusionGroups groups_;
+  IdVector<CommandId, FusionRole> role_;
+  IdVector<CommandId, char> is_light_;     // has a role, or is a copy
+  IdVector<CommandId, int64_t> elements_;  // of what it makes in blocks
+  IdVector<CommandId, int64_t> run_;       // of its rows, if it works by these
+  std::map<BatchKey, CommandId> open_;     // a command of the batch that others may still join
+};
+
+}  // namespace
+
+void Fuse(Draft* draft) {
+  // Processes of a job agree on the commands of a step without a word: those of all must be the same.
+  if (draft->request.fuse && draft->tasks.hosts.size() == 1) FusePass(draft).Run();
+}
+
+}  // namespace lanescope::compile

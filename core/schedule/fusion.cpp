@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/fusion.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/graph/shape.h"
+
+namespace lanescope {
+namespace {
+
+constexpr std::array<std::string_view, 41> kUnary = {
+    "Abs",   "Acos",    "Acosh", "Asin",     "Asinh",   "Atan", "Atanh",   "Ceil",  "Cos",
+    "Cosh",  "Digamma", "Elu",   "Erf",      "Erfc",    "Exp",  "Expm1",   "Floor", "IsFinite",
+    "IsInf", "IsNan",   "Inv",   "Invert",   "Lgamma",  "Log",  "Log1p",   "Neg",   "LogicalNot",
+    "Relu",  "Relu6",   "Rint",  "Round",    "Rsqrt",   "Selu", "Sigmoid", "Sign",  "Reciprocal",
+    "Sin",   "Sinh",    "Sqrt",  "Softplus", "Softsign"};
+constexpr std::array<std::string_view, 4> kMoreUnary = {"Square", "Tan", "Tanh", "LeakyRelu"};
+constexpr std::array<std::string_view, 25> kBroadcasting = {
+    "Add",       "AddV2",       "Atan2",      "Div",          "DivNoNan",
+    "FloorDiv",  "FloorMod",    "Maximum",    "Minimum",      "Mod",
+    "Mul",       "MulNoNan",    "Pow",        "RealDiv",      "SquaredDifference",
+    "Sub",       "TruncateDiv", "LogicalAnd", "LogicalOr",    "Less",
+    "LessEqual", "Greater",     "Xdivy",      "GreaterEqual", "Xlogy"};
+constexpr std::array<std::string_view, 14> kOneShape = {
+    "TanhGrad",  "SigmoidGrad",   "SqrtGrad", "RsqrtGrad", "InvGrad",      "ReciprocalGrad", "ReluGrad",
+    "Relu6Grad", "LeakyReluGrad", "EluGrad",  "SeluGrad",  "SoftplusGrad", "SoftsignGrad",   "AddN"};
+constexpr std::array<std::string_view, 8> kUpdates = {"ApplyAdam",
+                                                      "ApplyGradientDescent",
+                                                      "ApplyKerasMomentum",
+                                                      "ApplyMomentum",
+                                                      "ResourceApplyAdam",
+                                                      "ResourceApplyGradientDescent",
+                                                      "ResourceApplyKerasMomentum",
+                                                      "ResourceApplyMomentum"};
+constexpr std::array<std::string_view, 10> kProducts = {
+    "MatMul", "BatchMatMul",          "BatchMatMulV2",       "BatchMatMulV3",         "Einsum",
+    "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "DepthwiseConv2dNative", "Conv3D"};
+
+template <size_t n>
+bool IsOneOf(const std::array<std::string_view, n>& ops, std::string_view op) {
+  return std::ranges::find(ops, op) != ops.end();
+}
+
+bool IsNhwc(const Node& node) { return node.StringAttr("data_format", "NHWC") == "NHWC"; }
+
+bool IsElementWise(const Node& node) {
+  const std::string_view op = node.op;
+  if (IsOneOf(kUnary, op) || IsOneOf(kMoreUnary, op) || IsOneOf(kBroadcasting, op) || IsOneOf(kOneShape, op))
+    return true;
+  // Tensors of other shapes may be asked whether they are equal, and simply are not.
+  if (op == "Equal" || op == "NotEqual") return node.BoolAttr("incompatible_shape_error", true);
+  if (op == "BiasAdd") return IsNhwc(node);
+  return op == "Select" || op == "SelectV2" || op == "Cast" || op == "ClipByValue" || op == "BiasAddV1";
+}
+
+bool IsReduction(std::string_view op) {
+  return op == "Sum" || op == "Mean" || op == "Max" || op == "Min" || op == "Prod";
+}
+
+constexpr size_t kNamed = 6;
+
+}  // namespace
+
+FusionRole FusionRoleOf(const Node& node) {
+  if (node.FindAttr("_lanescope_cost") != nullptr) return FusionRole::kNone;
+  if (IsOneOf(kUpdates, node.op)) return FusionRole::kUpdate;
+  if (node.op == "AssignVariableOp" || node.op == "Assign") return FusionRole::kAssign;
+  if (node.op == "Softmax" || node.op == "LogSoftmax") return FusionRole::kRowWise;
+  if (IsReduction(node.op)) return FusionRole::kReduction;
+  return IsElementWise(node) ? FusionRole::kElementWise : FusionRole::kNone;
+}
+
+bool CanIndex(const Node& node, std::span<const Shape> inputs, const Shape& output) {
+  const int64_t elements = output.NumElements();
+  const auto full = [&](const Shape& shape) { return shape.NumElements() == elements; };
+  if (node.op == "BiasAdd" || node.op == "BiasAddV1") return full(inputs[0]) && inputs[1].rank() == 1;
+  if (IsOneOf(kBroadcasting, node.op) || node.op == "SelectV2" || node.op == "Equal" || node.op == "NotEqual")
+    return true;
+  // One value for all is indexed by none.
+  if (node.op == "Select" || node.op == "ClipByValue") {
+    return std::ranges::all_of(inputs, [&](const Shape& s) { return full(s) || s.rank() == 0; });
+  }
+  return std::ranges::all_of(inputs, full);
+}
+
+int64_t RowRun(const Shape& input, const Shape& output) {
+  int64_t run = 1;
+  bool in_row = true;
+  for (int back = 1; back <= output.rank(); ++back) {
+    const int64_t of_output = output[output.rank() - back];
+    const int64_t of_input = back <= input.rank() ? input[input.rank() - back] : 1;
+    if (of_output == 1) continue;
+    in_row = in_row && of_input == 1;
+    if (in_row) {
+      run *= of_output;
+    } else if (of_input != of_output) {
+      return 0;
+    }
+  }
+  return run;
+}
+
+std::vector<int> BlockGroups(const Graph& graph, std::span<const FusedNode> nodes) {
+  std::vector<int> group(nodes.size());
+  std::iota(group.begin(), group.end(), 0);
+  const auto in_blocks = [&](size_t i) { return RunsInBlocks(FusionRoleOf(graph.node(nodes[i].node))); };
+  const auto first_of = [&](size_t i) {
+    while (group[i] != static_cast<int>(i)) i = static_cast<size_t>(group[i]);
+    return i;
+  };
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (!in_blocks(i)) continue;
+    for (const int input : nodes[i].inputs) {
+      if (input >= 0 || !in_blocks(static_cast<size_t>(-1 - input))) continue;
+      const size_t a = first_of(i), b = first_of(static_cast<size_t>(-1 - input));
+      group[std::max(a, b)] = static_cast<int>(std::min(a, b));
+    }
+  }
+  for (size_t i = 0; i < nodes.size(); ++i) group[i] = static_cast<int>(first_of(i));
+  return group;
+}
+
+std::string LaunchOp(const Graph& graph, const Schedule& schedule, const Command& command) {
+  const auto nodes = schedule.FusedNodes(command);
+  if (nodes.empty()) return graph.node(command.node).op;
+  std::string ops;
+  size_t named = 0;
+  for (size_t i = 0; i < nodes.size();) {
+    const std::string& op = graph.node(nodes[i].node).op;
+    size_t end = i;
+    while (end < nodes.size() && graph.node(nodes[end].node).op == op) ++end;
+    if (named == kNamed) {
+      ops += "+..";
+      break;
+    }
+    ops += (named++ == 0 ? "" : "+") + op;
+    if (end - i > 1) ops += fmt::format("*{}", end - i);
+    i = end;
+  }
+  return fmt::format("fused {} ({})", ops, nodes.size());
+}
+
+std::string FusedOpOf(std::string_view signature) {
+  const size_t end = signature.starts_with("fused ") ? signature.find(")(") : std::string_view::npos;
+  return end == std::string_view::npos ? std::string() : std::string(signature.substr(0, end + 1));
+}
+
+std::string LaunchName(const Graph& graph, const Schedule& schedule, const Command& command) {
+  const auto nodes = schedule.FusedNodes(command);
+  if (nodes.empty()) return graph.node(command.node).name;
+  std::string names;
+  for (size_t i = 0; i < std::min(nodes.size(), kNamed); ++i)
+    names += (i == 0 ? "" : "+") + graph.node(nodes[i].node).name;
+  if (nodes.size() > kNamed) names += fmt::format(" and {} more", nodes.size() - kNamed);
+  return names;
+}
+
+OpWork LaunchWork(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                  const Command& command) {
+  OpWork work;
+  std::vector<TensorInfo> inputs;
+  schedule.ForNodes(command, [&](NodeId id) {
+    const Node& node = graph.node(id);
+    inputs.clear();
+    for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));
+    const OpWork one = WorkOf(node, inputs, info.outputs(id));
+    work.flops += one.flops;
+    // An update reads and writes the variables behind its handles, which are no operands.
+    const bool counted = command.fused < 0 || FusionRoleOf(node) == FusionRole::kUpdate;
+    if (counted) work.bytes += one.bytes;
+  });
+  if (command.fused < 0) return work;
+  std::vector<char> of_update(static_cast<size_t>(command.num_inputs), 0);
+  for (const FusedNode& node : schedule.FusedNodes(command)) {
+    if (RunsInBlocks(FusionRoleOf(graph.node(node.node)))) continue;
+    for (const int input : node.inputs) {
+      if (input >= 0) of_update[static_cast<size_t>(input)] = 1;
+    }
+  }
+  const auto bytes = [&](ValueId value) {
+    return value.exists() && schedule.RootValue(value).storage != Storage::kResource
+               ? schedule.values[value].bytes
+               : 0;
+  };
+  const auto reads = schedule.Inputs(command);
+  for (size_t i = 0; i < reads.size(); ++i) work.bytes += of_update[i] != 0 ? 0 : bytes(reads[i]);
+  for (const FusedNode& node : schedule.FusedNodes(command)) {
+    const bool makes = RunsInBlocks(FusionRoleOf(graph.node(node.node)));
+    if (makes && node.output >= 0)
+      work.bytes += bytes(schedule.Outputs(command)[static_cast<size_t>(node.output)]);
+  }
+  return work;
+}
+
+LaunchTraffic TrafficOf(const Graph& graph, const GraphInfo& info, const Schedule& schedule) {
+  LaunchTraffic traffic;
+  for (const Command& command : schedule.commands) {
+    if (command.kind != CommandKind::kLaunch || graph.node(command.node).op == "NoOp") continue;
+    const int64_t bytes = LaunchWork(graph, info, schedule, command).bytes;
+    ++traffic.launches;
+    traffic.bytes += bytes;
+    if (IsOneOf(kProducts, graph.node(command.node).op)) traffic.product_bytes += bytes;
+  }
+  return traffic;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Law: a step whose nodes share launches gives what it gives without, bit by bit.
+#include "core/schedule/fusion.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/graph/graph_builder.h"
+#include "core/graph/graph_io.h"
+#include "core/inputs/run_spec.h"
+#include "core/schedule/cost.h"
+#include "core/strategies/strategy.h"
+#include "tests/exec/session_harness.h"
+#include "tests/support/paths.h"
+#include "tests/support/random_graph.h"
+#include "tests/support/sanitized.h"
+
+namespace lanescope::exec::test {
+namespace {
+
+// Fetches of all steps, then the variables.
+std::vector<Tensor> Results(const Graph& graph, const Placement& placement, const Machine& machine,
+                            const RunSpec& spec, int steps, bool fuse, int* fused_launches = nullptr) {
+  SessionOptions options;
+  options.fuse = fuse;
+  Session session(graph, placement, machine, options);
+  for (const std::string& target : spec.init) session.Run({{}, {}, {target}});
+  std::vector<Tensor> results;
+  for (int step = 0; step < steps; ++step) {
+    const RunRequest request{MakeFeeds(spec, step), spec.fetches, spec.targets};
+    for (Tensor& fetched : session.Run(request).fetches) results.push_back(std::move(fetched));
+    if (fused_launches != nullptr)
+      *fused_launches = static_cast<int>(session.Prepare(request).schedule->fused.size());
+  }
+  for (const NodeId id : graph.node_ids()) {
+    const Node& node = graph.node(id);
+    const OpDef* def = OpRegistry::Global().Find(node.op);
+    if (def == nullptr || def->role != StateRole::kVariable) continue;
+    // A variable that no step has used cannot be read.
+    const auto error = ErrorOf([&] { results.push_back(session.ReadVariable(node.name)); });
+    EXPECT_TRUE(!error || error->code() != Code::kInternal) << node.name;
+  }
+  return results;
+}
+
+void ExpectSame(const std::vector<Tensor>& a, const std::vector<Tensor>& b, const std::string& what) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i) ASSERT_TRUE(BitwiseEqual(a[i], b[i])) << what << ", result " << i;
+}
+
+TEST(FusedSteps, OfEverySampleAreTheSame) {
+  for (const char* name :
+       {"cifar10_single", "cifar10_towers", "deepconn_single", "deepconn_dual", "deepconn_alternating",
+        "polynomial", "polynomial_parallel", "random_add", "random_add_split", "two_towers_matmul"}) {
+    const std::string path = lanescope::test::SourceDir() + "/samples/graphs/" + name + ".pbtxt";
+    const Graph graph = ReadGraph(path);
+    RunSpec spec = ReadRunSpecBeside(path);
+    for (const auto& [feed, axis] : spec.batch_axis) spec.feeds.at(feed).shape.set_dim(axis, 4);
+    std::vector<std::pair<Endpoint, TensorInfo>> feeds;
+    for (const auto& [feed, tensor] : MakeFeeds(spec, 0)) {
+      TensorInfo info;
+      info.dtype = tensor.dtype();
+      info.shape = tensor.shape();
+      feeds.emplace_back(graph.FindEndpoint(feed), info);
+    }
+    const GraphInfo info = InferGraph(graph, feeds);
+    const Machine machine = FastMachine(2, 2);
+    const RooflineCost costs;
+    for (const char* strategy : {"single", "alternating"}) {
+      const Placement placement = PlaceByStrategy(strategy, {graph, info, machine, costs, {}});
+      ExpectSame(Results(graph, placement, machine, spec, 2, false),
+                 Results(graph, placement, machine, spec, 2, true), std::string(name) + " " + strategy);
+    }
+  }
+}
+
+TEST(FusedSteps, OfRandomGraphsAreTheSame) {
+  int fused = 0;
+  for (unsigned seed = 0; seed < 60; seed += lanescope::test::kOneCaseOf) {
+    const auto random = lanescope::test::MakeRandomGraph(seed, 60, 3, seed % 3 == 0 ? 40000 : 16);
+    const Machine machine = FastMachine(1 + static_cast<int>(seed % 2), 2);
+    const Placement placement = lanescope::test::RandomPlacement(random.graph, machine, seed);
+    RunSpec spec;
+    spec.init = random.init;
+    spec.fetches = random.fetches;
+    spec.targets = random.targets;
+    int launches = 0;
+    ExpectSame(Results(random.graph, placement, machine, spec, 2, false),
+               Results(random.graph, placement, machine, spec, 2, true, &launches),
+               "seed " + std::to_string(seed));
+    fused += launches;
+  }
+  EXPECT_GT(fused, 50);
+}
+
+// Each form of broadcast that the blocks know, and those that they spread out: over rows of 3, of 7,000 and
+// of 50,000 elements, so that a block holds many rows, a part of one, or one that is longer than itself.
+TEST(FusedSteps, OfBroadcastsAndRowsAreTheSame) {
+  for (const int64_t n : {3, 7000, 50000}) {
+    const int64_t rows = n > 1000 ? 3 : 2000;
+    GraphBuilder builder;
+    const auto feed = [&](const std::string& name, const Shape& shape) {
+      return builder.Placeholder(name, DataType::kFloat, shape);
+    };
+    const auto op = [&](const std::string& kind, const std::string& name, std::vector<Endpoint> inputs) {
+      auto node = builder.Op(kind, name);
+      for (const Endpoint& input : inputs) node.Input(input);
+      return node.Build();
+    };
+    const Endpoint x = feed("x", Shape{2, rows, n}), bias = feed("bias", Shape{n});
+    const Endpoint column = feed("column", Shape{rows, 1}), middle = feed("middle", Shape{2, 1, n});
+    const Endpoint axis = builder.Const("axis", Tensor::FromValues<int32_t>(Shape{1}, {-1}));
+    const Endpoint half = builder.Const("half", Tensor::Scalar(0.5f));
+    const Endpoint a = op("Tanh", "a", {op("AddV2", "biased", {x, bias})});
+    const Endpoint b = op("Mul", "b", {op("Sub", "columns", {a, column}), middle});
+    const Endpoint chosen = op("SelectV2", "chosen", {op("Greater", "is_large", {b, half}), a, b});
+    const Endpoint mean =
+        builder.Op("Mean", "mean").Input(chosen).Input(axis).Attr("keep_dims", true).Build();
+    const Endpoint variance = builder.Op("Mean", "variance")
+                                  .Input(op("SquaredDifference", "difference", {chosen, mean}))
+                                  .Input(axis)
+                                  .Attr("keep_dims", true)
+                                  .Build();
+    const Endpoint normal = op("Mul", "normal",
+                               {op("Sub", "centred", {chosen, mean}),
+                                op("Rsqrt", "scale", {op("AddV2", "more", {variance, half})})});
+    op("Exp", "result", {op("Softmax", "softmax", {normal})});
+    RunSpec spec;
+    for (const auto& [name, shape] :
+         {std::pair{"x", Shape{2, rows, n}}, std::pair{"bias", Shape{n}}, std::pair{"column", Shape{rows, 1}},
+          std::pair{"middle", Shape{2, 1, n}}}) {
+      FeedSpec& made = spec.feeds[name];
+      made.dtype = DataType::kFloat;
+      made.shape = shape;
+      made.generator = "uniform";
+    }
+    const Graph graph = builder.Take();
+    const Machine machine = FastMachine(1, 2);
+    const Placement placement = PlaceAll(graph, Gpu(machine, 0));
+    for (const std::vector<std::string>& fetches :
+         {std::vector<std::string>{"result:0"}, {"result:0", "b:0", "mean:0"}}) {
+      spec.fetches = fetches;
+      int launches = 0;
+      ExpectSame(Results(graph, placement, machine, spec, 1, false),
+                 Results(graph, placement, machine, spec, 1, true, &launches), std::to_string(n));
+      EXPECT_TRUE(fetches.size() > 1 || launches == 1) << n;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::exec::test
