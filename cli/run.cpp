@@ -142,10 +142,8 @@ std::vector<std::string> Profiles() {
   return names;
 }
 
-// Processes of a job may not all have a profiler, so that somebody has to ask for it there.
 study::CaptureWish CaptureOf(const RunOptions& options) {
   const study::CaptureWish wish = study::CaptureWishOf(options.profile, !options.trace.empty());
-  if (!wish.is_asked_for && study::WorldTransport() != nullptr) return {};
   if (wish.mode == CaptureMode::kOff || !options.trace.empty()) return wish;
   NoteLine(
       fmt::format("note: nothing is captured without --trace, where --profile {} would go", options.profile));
@@ -231,7 +229,7 @@ void RunGraph(const RunOptions& given) {
   exec::Transport* const ranks = study::WorldTransport();
   study::Participation processes(ranks, options.trace);
   study::Job& job = processes.job();
-  if (processes.is_served() && capture.active())
+  if (processes.is_served() && capture.active() && capture.is_asked_for())
     Throw(Code::kUnimplemented, "--profile where others serve this process; record commands alone");
   if (!processes.is_served() && !options.reset.empty())
     Throw(Code::kInvalidArgument, "--reset is for variables that `lanescope serve` keeps, and nobody serves");

@@ -153,7 +153,7 @@ std::map<std::string, Tensor> OpenSession::FeedsOf(int64_t step) const {
 
 void OpenSession::Close(const std::string& error) {
   if (ProgramEnds()) return;  // which closes it
-  bool oversubscribed = false;
+  Ended ended;
   {
     const Unlocked unlocked;
     std::unique_lock lock(mutex_);
@@ -168,7 +168,7 @@ void OpenSession::Close(const std::string& error) {
     if (!error.empty()) error_ = error;
     std::exception_ptr thrown;
     try {
-      oversubscribed = Finish();
+      ended = Finish();
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -177,7 +177,7 @@ void OpenSession::Close(const std::string& error) {
     idle_.notify_all();
     if (thrown) std::rethrow_exception(thrown);
   }
-  oversubscribed_ = oversubscribed;
+  ended_ = std::move(ended);
   notes_ = told_;
 }
 
@@ -190,15 +190,14 @@ void OpenSession::CloseAtEnd() {
   Leave();
 }
 
-// Whether it was oversubscribed.
-bool OpenSession::Finish() {
-  if (run_ == nullptr) return oversubscribed_;
+OpenSession::Ended OpenSession::Finish() {
+  if (run_ == nullptr) return ended_;
   run_->Finish(error_);
-  const bool oversubscribed = run_->oversubscribed();
+  const Ended ended{run_->oversubscribed(), run_->timing()};
   run_.reset();
   if (writer_ != nullptr) writer_->Close();
   writer_.reset();
-  return oversubscribed;
+  return ended;
 }
 
 }  // namespace lanescope::python

@@ -48,18 +48,24 @@ class OpenSession {
   // Lengths of the recorded steps that tell how long a step takes (RecordedRun::StepTimes).
   const std::vector<int64_t>& step_ns() const { return step_ns_; }
   int run_id() const { return run_id_; }
-  bool oversubscribed() const { return oversubscribed_; }
+  // Once closed.
+  bool oversubscribed() const { return ended_.oversubscribed; }
+  const RunTiming& timing() const { return ended_.timing; }
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   class Turn;
+  struct Ended {
+    bool oversubscribed = false;
+    RunTiming timing = {};
+  };
   void RunStep(bool recorded);
   nb::dict Fetches() const;
   std::map<std::string, Tensor> FeedsOf(int64_t step) const;
   Error WhyCancelled(const Error& error);
   // Completes a run that nobody closed: it ended in order, unless it made no step.
   void Leave();
-  bool Finish();
+  Ended Finish();
 
   const PlacementHandle placement_;
   study::RecordedRunOptions options_;
@@ -85,7 +91,7 @@ class OpenSession {
   std::vector<int64_t> step_ns_;
   std::vector<std::string> notes_;
   int run_id_ = 0;
-  bool oversubscribed_ = false;
+  Ended ended_;
 };
 
 }  // namespace lanescope::python

@@ -65,6 +65,17 @@ bool AnyOtherThread() {
   return PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get())) != nullptr;
 }
 
+// As `run --json` has it.
+nb::object TimingOf(const SessionHandle& session) {
+  const RunTiming& timing = session.open().timing();
+  if (timing.commands == CommandTiming::kThreads) return nb::none();
+  nb::dict told;
+  told["commands"] = std::string(kCommandTimingNames[static_cast<size_t>(timing.commands)]);
+  told["pair_ns"] = timing.pair_ns;
+  told["untimed_steps"] = timing.untimed.size();
+  return told;
+}
+
 void EndSessions() {
   EndCalls();
   for (SessionHandle* session : Sessions()) session->CloseAtEnd();
@@ -87,6 +98,7 @@ void AddSession(nb::module_& module) {
       .def_prop_ro("run", [](const SessionHandle& session) { return session.open().run_id(); })
       .def_prop_ro("oversubscribed",
                    [](const SessionHandle& session) { return session.open().oversubscribed(); })
+      .def_prop_ro("timing", &TimingOf)
       .def_prop_ro("notes", [](const SessionHandle& session) { return session.open().notes(); });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&EndSessions));
 }

@@ -72,6 +72,16 @@ class Session:
         return self._core.oversubscribed
 
     @property
+    def timing(self) -> dict[str, Any] | None:
+        """Once closed: how commands of GPUs were timed; None where none was.
+
+        commands       by pairs of "events", or by a "profiler"
+        pair_ns        that a pair lengthened its step by, which is taken out of what the trace says
+        untimed_steps  in which nothing was timed
+        """
+        return self._core.timing
+
+    @property
     def notes(self) -> list[str]:
         return self._core.notes
 
@@ -98,22 +108,24 @@ def _reason(raised: BaseException | None) -> str:
 
 @dataclass
 class RunResult:
-    """What a run gave. `fetches`: of every recorded step; `run`: its number in the trace."""
+    """What a run gave. `fetches`: of every recorded step; `run`: its number in the trace; `timing`: as of a session."""
 
     step_ns: numpy.ndarray
     fetches: list[dict[str, numpy.ndarray]] = field(repr=False)
     run: int = 0
     oversubscribed: bool = False
+    timing: dict[str, Any] | None = None
 
 
 def run(graph: Any, machine: Any = None, strategy: Any = "annotated", *, data: Iterable[Mapping[str, Any]] | None = None,
         steps: int = 10, warmup: int = 2, trace: str | os.PathLike[str] | None = None, seed: int | None = None,
-        timeout_s: float = 0, profile: str = "off") -> RunResult:
+        timeout_s: float = 0, profile: str = "auto") -> RunResult:
     """Runs steps and returns their times and fetches.
 
     data    yields what a step is fed, by name; it ends the run where it ends before `steps`. None: what the run
             configuration says. Those that warm up take from it too.
     steps, warmup  recorded steps, and steps before that
+    profile  as of a session; with a trace CUPTI times kernels where it can be had, until the run has ended
     """
     with Session(graph, machine, strategy, trace=trace, seed=seed, timeout_s=timeout_s, profile=profile) as session:
         feeds = iter(data) if data is not None else None
@@ -127,4 +139,4 @@ def run(graph: Any, machine: Any = None, strategy: Any = "annotated", *, data: I
             made = session.step(fed, recorded=number >= warmup)
             if number >= warmup:
                 fetches.append(made)
-    return RunResult(session.step_ns, fetches, session.run, session.oversubscribed)
+    return RunResult(session.step_ns, fetches, session.run, session.oversubscribed, session.timing)

@@ -44,8 +44,10 @@ class ClientProcess : public Participant {
   int steps_alone() const override { return initializes() ? client_.alone_steps : 0; }
   void RanAlone() override { servers_.Reach(exec::Stage::kReady); }
   bool gathers() const override { return true; }
-  // Tasks that serve it time what they run for it.
-  bool leaves_untimed() const override { return false; }
+  // Activities of the tasks that serve it would be missing.
+  std::string CaptureProblem(const RunCapture& /*capture*/, const Machine& /*machine*/) const override {
+    return "others serve this process";
+  }
   std::vector<Event> Gather(std::vector<Event> own, const exec::PreparedStep& step,
                             exec::Session* session) override {
     std::vector<Event> all = Job::Numbered(own, *step.share);

@@ -52,7 +52,7 @@ class Participant {
   virtual void Initialized();
   // The threads that fill the queues of a step; empty: other processes may.
   virtual std::optional<QueueFillers> queue_fillers() const;
-  // Why GPU activity cannot be captured; empty: it can.
+  // Why GPU activity is not captured; empty: it is.
   virtual std::string CaptureProblem(const RunCapture& capture, const Machine& machine) const;
   // Where rows of other processes go into the sink too; null: rows of this one are all. `sink` is null where
   // this process writes no trace.
@@ -69,8 +69,6 @@ class Participant {
   virtual void BeginStep() {}
   // Whether a step's events lie in several processes, and Gather joins them.
   virtual bool gathers() const { return false; }
-  // Whether every process that takes part in a step knows that nothing in it is timed.
-  virtual bool leaves_untimed() const { return true; }
   // Whether commands are timed in some of the steps. `mine`: this process writes them down, or keeps them.
   virtual bool TimesCommands(bool mine) const { return mine; }
   // Events of the step in the numbers of the whole schedule: of all processes, where this one writes them

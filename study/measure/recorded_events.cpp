@@ -35,13 +35,14 @@ int64_t AddedByPairs(std::span<const int64_t> lengths, std::span<const char> tim
 }  // namespace
 
 void RecordedRun::Consume(std::span<const Event> events) {
-  if (participant_->gathers()) {
-    not_gathered_.insert(not_gathered_.end(), events.begin(), events.end());
-  } else if (HoldsEvents()) {
-    held_.insert(held_.end(), events.begin(), events.end());
-  } else {
-    Deliver(events);
-  }
+  if (!participant_->gathers()) return Take(events);
+  not_gathered_.insert(not_gathered_.end(), events.begin(), events.end());
+}
+
+// Events of whole steps, in all processes.
+void RecordedRun::Take(std::span<const Event> events) {
+  if (!HoldsEvents()) return Deliver(events);
+  held_.insert(held_.end(), events.begin(), events.end());
 }
 
 // Gives away the events of steps that are over. What pairs added is known from two timed steps and an untimed
@@ -86,7 +87,7 @@ std::vector<int64_t> RecordedRun::StepTimes() const {
 
 void RecordedRun::GatherEvents() {
   recorder_->Flush();
-  Deliver(participant_->Gather(std::exchange(not_gathered_, {}), *step_, session_.get()));
+  Take(participant_->Gather(std::exchange(not_gathered_, {}), *step_, session_.get()));
   if (job_capture_ != nullptr) job_capture_->Gather();
 }
 

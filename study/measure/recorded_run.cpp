@@ -104,10 +104,10 @@ RecordedRun::RecordedRun(const PlacedGraph& placed, const Machine& machine, trac
   if (writer_ != nullptr) BeginTrace();
   try {
     BeginCapture();
-    const bool uses_gpus = UsesPhysicalGpus(*step_->schedule, machine_);
-    leaves_untimed_ = uses_gpus && participant_->leaves_untimed();
-    if (uses_gpus) times_commands_ = participant_->TimesCommands(writer_ != nullptr || options_.keep_events);
-    if (uses_gpus && times_commands_ && timing_.commands != CommandTiming::kProfiler)
+    leaves_untimed_ = UsesPhysicalGpus(*step_->schedule, machine_);
+    if (leaves_untimed_)
+      times_commands_ = participant_->TimesCommands(writer_ != nullptr || options_.keep_events);
+    if (leaves_untimed_ && times_commands_ && timing_.commands != CommandTiming::kProfiler)
       timing_.commands = CommandTiming::kPairs;
     recorder_.reset(new Recorder(this));  // of a private base
   } catch (const Error& error) {
@@ -137,11 +137,12 @@ void RecordedRun::Initialize() {
 void RecordedRun::BeginCapture() {
   RunCapture* const capture = options_.capture;
   if (capture == nullptr || !exec::HasPhysicalGpus(machine_)) return;
-  if (!capture->active() && capture->problem().empty()) return;  // nobody has asked for it
   if (writer_ == nullptr && !participant_->shares_captures()) return;
   const std::string problem = participant_->CaptureProblem(*capture, machine_);
   if (!problem.empty()) {
-    if (writer_ != nullptr) Tell(options_.note, "note: GPU activity is not captured: " + problem);
+    capture->Stop();  // where others cannot, it would only slow this process down
+    if (writer_ != nullptr && capture->is_asked_for())
+      Tell(options_.note, "note: GPU activity is not captured: " + problem);
     return;
   }
   traces::ActivitySink* const sink = writer_ != nullptr ? writer_->Capture(run_id_) : nullptr;
@@ -157,10 +158,7 @@ RecordedRun::~RecordedRun() {
   recorder_.reset();                                          // delivers what is left, into members
 }
 
-// Pairs are taken out of the events of one process, not of those that several have put together.
-bool RecordedRun::HoldsEvents() const {
-  return leaves_untimed_ && !participant_->gathers() && timing_.commands == CommandTiming::kPairs;
-}
+bool RecordedRun::HoldsEvents() const { return leaves_untimed_ && timing_.commands == CommandTiming::kPairs; }
 
 int64_t RecordedRun::RunOne() {
   exec::RunResult result = RunStep();
@@ -337,11 +335,11 @@ void RecordedRun::Finish(const std::string& error) {
   if (options_.capture != nullptr) options_.capture->Stop();
   session_->Observe(nullptr);
   recorder_->Flush();
-  DeliverHeld(true);
-  if (!pair_ns_.empty()) timing_.pair_ns = Median(pair_ns_);
   // Of a run that was cut short the others' events and activities may never come.
   if (job_capture_ != nullptr) job_capture_->DeliverOwn();
-  if (participant_->gathers()) Deliver(participant_->Own(std::exchange(not_gathered_, {}), *step_));
+  if (participant_->gathers()) Take(participant_->Own(std::exchange(not_gathered_, {}), *step_));
+  DeliverHeld(true);
+  if (!pair_ns_.empty()) timing_.pair_ns = Median(pair_ns_);
   oversubscribed_ =
       IsOversubscribed(*schedule(), machine_, participant_->computers(), events_, options_.copy_cores);
   if (const std::string problem = session_->graph_problem(); !problem.empty()) {

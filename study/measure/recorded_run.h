@@ -69,7 +69,7 @@ RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const Graph
 // Where commands run on physical GPUs, timing them would lengthen the steps: they are timed in every other
 // step, by pairs of events, or in the second half of the steps of a call, by the capture; without a writer
 // and where no events are kept, in none. Of the others only the ends are known, and what a step takes goes by
-// them. Processes of a job time the same steps. Steps on tasks that serve this process are timed all.
+// them. Processes of a job, and tasks that serve this one, time the same steps.
 //
 // Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends
 // with Cancelled soon after it is cancelled.
@@ -135,6 +135,7 @@ class RecordedRun : private EventSink {
  private:
   void Consume(std::span<const Event> events) override;
   void CountDropped(int64_t records) override;
+  void Take(std::span<const Event> events);
   void Deliver(std::span<const Event> events);
   void DeliverHeld(bool all);
   bool HoldsEvents() const;

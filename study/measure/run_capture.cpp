@@ -24,13 +24,16 @@ CaptureWish CaptureWishOf(std::string_view name, bool has_trace) {
   return {static_cast<CaptureMode>(found - kCaptureModeNames.begin())};
 }
 
-RunCapture::RunCapture(CaptureWish wish) {
-  if (wish.mode == CaptureMode::kOff) return;
+RunCapture::RunCapture(CaptureWish wish)
+    : is_asked_for_(wish.is_asked_for && wish.mode != CaptureMode::kOff) {
+  if (wish.mode == CaptureMode::kOff) {
+    problem_ = "it was not asked for";
+    return;
+  }
   profiler::CaptureOptions options;
   options.mode = wish.mode;
   options.with_tags = true;
   session_ = profiler::CaptureSession::Start(options, this, &problem_);
-  if (!wish.is_asked_for) problem_.clear();
   if (session_ != nullptr) session_->KeepFrom(INT64_MAX);
 }
 

@@ -38,8 +38,10 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   RunCapture& operator=(const RunCapture&) = delete;
 
   bool active() const { return session_ != nullptr; }
-  // Why it is not active although it was asked for; empty: it was not asked for, or it is active.
+  // Why it is not active; empty: it is.
   const std::string& problem() const { return problem_; }
+  // Whether somebody wants to know that.
+  bool is_asked_for() const { return is_asked_for_; }
   // For the session that runs; null when not active.
   LaunchObserver* observer() { return active() ? this : nullptr; }
   // Rows go there, from the first one on.
@@ -59,6 +61,7 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   void GraphRecorded(int schedule, std::span<const std::pair<const void*, CommandId>> nodes) override;
   void Consume(traces::ActivityBatch batch) override;
 
+  const bool is_asked_for_;
   std::string problem_;
   std::mutex mutex_;
   traces::ActivitySink* sink_ = nullptr;     // mutex_

@@ -86,6 +86,28 @@ TEST(Cluster, CapturesOfAllProcessesAreOneTrace) {
   EXPECT_EQ(clocks["rows"], json::parse("[[1, 2]]")) << "of both processes of the first run";
 }
 
+// Laws: a job with a trace captures by itself; where one process cannot none does, and nobody is told.
+TEST(Cluster, CapturesWhereAllProcessesCan) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const auto timing = [&](const std::string& second) {
+    const auto process = [&](const std::string& cupti) {
+      return fmt::format("-n 1 env STUB_CUPTI_VERSION=130000 LANESCOPE_CUPTI='{}' ", cupti) +
+             WithGpus("x,y", fmt::format("run {} --steps 4 --json --cluster worker=localhost:2 --trace {} "
+                                         "--timeout 60000",
+                                         Sample("mirrored_two"), folder.File("t.db")));
+    };
+    const Ranks ranks = Mpirun(folder, process(LANESCOPE_STUB_CUPTI) + " : " + process(second));
+    EXPECT_EQ(ranks.status, 0) << ranks.errors;
+    EXPECT_EQ(ranks.errors.find("not captured"), std::string::npos) << ranks.errors;
+    return json::parse(ranks.output)["timing"];
+  };
+  EXPECT_EQ(timing(LANESCOPE_STUB_CUPTI)["commands"], "profiler");
+  const json pairs = timing("/nonexistent");
+  EXPECT_EQ(pairs["commands"], "events");
+  EXPECT_EQ(pairs["untimed_steps"], 2);
+}
+
 // Laws: the processes of a job time commands in the same steps, every other one; with no trace in none. What
 // a step takes is said by the others.
 TEST(Cluster, ProcessesTimeTheSameSteps) {

@@ -170,6 +170,7 @@ def test_steps_run_on_data_of_an_iterator(tmp_path):
     machine = lanescope.Machine.virtual(2)
     result = lanescope.run(graph, machine, data=batches(30), steps=1000, warmup=0, trace=tmp_path / "t.db")
     assert len(result.step_ns) == len(result.fetches) == 30
+    assert result.timing is None  # nothing was on a GPU
     losses = [float(numpy.ravel(step[fetch])[0]) for step in result.fetches]
     assert losses[-1] < losses[0]
     assert lanescope.Trace(tmp_path / "t.db").runs[0]["steps"] == 30
