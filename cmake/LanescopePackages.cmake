@@ -55,13 +55,14 @@ foreach(pair program:lanescope development:liblanescope-dev cuda:lanescope-cuda)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/copyright ${PROJECT_BINARY_DIR}/changelog.gz
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endforeach()
-# simdjson has another name in each release: the program carries it, where its RPATH looks.
+# simdjson's library has another name in each release: the program carries it, where its RPATH looks. A package does not
+# depend on what is in it.
 get_target_property(simdjson_file simdjson::simdjson LOCATION)
 get_filename_component(simdjson_file ${simdjson_file} REALPATH)
-string(REGEX MATCH "^[^.]+\\.so\\.[0-9]+" simdjson_name "${simdjson_file}")
-get_filename_component(simdjson_name ${simdjson_name} NAME)
-install(FILES ${simdjson_file} RENAME ${simdjson_name} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lanescope COMPONENT program)
-get_filename_component(simdjson_folder ${simdjson_file} DIRECTORY)
+get_filename_component(simdjson_name ${simdjson_file} NAME)
+if(simdjson_name MATCHES "^([^.]+\\.so\\.[0-9]+)")
+  install(FILES ${simdjson_file} RENAME ${CMAKE_MATCH_1} DESTINATION ${CMAKE_INSTALL_LIBDIR}/lanescope COMPONENT program)
+endif()
 # NVIDIA's libraries come from NVIDIA's own packages, or none.
 set(CPACK_DEBIAN_CUDA_PACKAGE_NAME lanescope-cuda)
 set(CPACK_DEBIAN_CUDA_PACKAGE_DEPENDS "lanescope (= ${PROJECT_VERSION}), libc6, libstdc++6, libgcc-s1")
