@@ -5,9 +5,9 @@
 // Optimizations Toward Training Trillion Parameter Models", 2020, stage 3; Zhao et al., "PyTorch FSDP",
 // 2023).
 //
-// Parts are of the flattened variable, as FSDP's flat parameters. The gathering of a block, which is what
-// stands under one numbered scope ("h/3/"), begins when the block before it has begun to compute: one block
-// ahead, as FSDP prefetches.
+// Parts are of the flattened variable, and one gathering has those of a block, as FSDP's flat parameters. The
+// gathering of a block, which is what stands under one numbered scope ("h/3/"), begins when the block before
+// it has begun to compute: one block ahead, as FSDP prefetches.
 
 #include <algorithm>
 #include <string>

@@ -33,7 +33,9 @@ class Writer {
         devices_(devices),
         parts_(
             graph_, [this](NodeId id) { return at(id).replica < 0; }, devices.size()),
-        new_ids_(graph_.num_nodes()) {}
+        new_ids_(graph_.num_nodes()) {
+    FindBlocks();
+  }
 
   StepGraph Run() {
     result_.spec = spec_;
@@ -88,7 +90,7 @@ class Writer {
       input = Whole(input, kind);
     }
     node.control_inputs = ControlsOf(id, -1);
-    DropShardedColocation(-1, &node);
+    parts_.DropColocation(-1, &node);
     const NodeId written = result_.graph.AddNode(std::move(node));
     for (const std::string& block : blocks) NoteReader(block, kind, written);
     return new_ids_[id] = written;
@@ -125,7 +127,7 @@ class Writer {
     node.device = devices_[r];
     node.attrs.erase("_output_shapes");
     node.control_inputs = ControlsOf(id, static_cast<int>(r));
-    DropShardedColocation(static_cast<int>(r), &node);
+    parts_.DropColocation(static_cast<int>(r), &node);
     node.inputs.clear();
     return node;
   }
@@ -224,28 +226,78 @@ class Writer {
     return parts;
   }
 
-  // Whole on every device, of parts.
+  // Whole on every device, of parts: with all of its block that are read in the pass, as one flat parameter.
   const Shards& Gathered(Endpoint of, int pass) {
     const std::tuple key{of.node, of.output, pass};
     if (const auto known = gathered_.find(key); known != gathered_.end()) return known->second;
-    const Shards parts = ShardsOf(of);
-    const std::string scope = fmt::format("{}pass_{}/", ScopeOf(of), pass),
-                      block = BlockOf(parts_.NameOfVariable(of.node));
-    const std::array<Endpoint, 3> keys = NewGroup(scope);
-    const Shape& shape = info_.of(of).shape;
-    const Endpoint sizes = Constant(
-        scope + "shape", Tensor::FromValues(Shape{static_cast<Dim>(shape.rank())},
-                                            std::vector<int64_t>(shape.dims().begin(), shape.dims().end())));
-    Shards whole;
-    for (size_t r = 0; r < count(); ++r) {
-      NodeBuilder gather = New("CollectiveGatherV2", fmt::format("{}gather_{}", scope, r), devices_[r]);
-      gather.Input(parts[r]).Inputs(keys);
-      if (const NodeId begun = ReaderBefore(block, pass, r); begun.exists()) gather.ControlInput(begun);
-      const Endpoint flat = gather.Build();
-      whole.push_back(
-          New("Reshape", fmt::format("{}whole_{}", scope, r), devices_[r]).Input(flat).Input(sizes).Build());
+    const auto block = together_.find(BlockKey(of, pass));
+    if (block != together_.end() && std::ranges::find(block->second, of) != block->second.end())
+      Gather(block->second, pass);
+    else
+      Gather({of}, pass);
+    return gathered_.at(key);
+  }
+
+  using BlockOfPass = std::tuple<std::string, int, DataType>;
+  BlockOfPass BlockKey(Endpoint of, int pass) const {
+    return {BlockOf(parts_.NameOfVariable(of.node)), pass, RemoveRef(info_.of(of).dtype)};
+  }
+  void FindBlocks() {
+    for (const NodeId id : graph_.TopologicalOrder()) {
+      if (at(id).replica != 0) continue;
+      for (const Endpoint& input : graph_.node(id).inputs) {
+        if (!parts_.IsReadAnyTime(input.node)) continue;
+        std::vector<Endpoint>& block = together_[BlockKey(input, at(id).pass)];
+        if (std::ranges::find(block, input) == block.end()) block.push_back(input);
+      }
     }
-    return gathered_[key] = std::move(whole);
+  }
+
+  // From each device come its parts one behind the other, so the gathered rows are devices, and every
+  // variable is some of the columns.
+  void Gather(const std::vector<Endpoint>& all, int pass) {
+    const std::string block = BlockOf(parts_.NameOfVariable(all[0].node)),
+                      scope = fmt::format("{}pass_{}/", ScopeOf(all[0]), pass);
+    const std::array<Endpoint, 3> keys = NewGroup(scope);
+    std::vector<int64_t> columns;
+    std::vector<Shards> parts;
+    std::vector<Endpoint> shapes;
+    for (const Endpoint& of : all) {
+      parts.push_back(ShardsOf(of));
+      columns.push_back(ElementsOf(of) / static_cast<int64_t>(count()));
+      const Shape& shape = info_.of(of).shape;
+      shapes.push_back(Numbers(fmt::format("{}shape_{}", scope, shapes.size()),
+                               {shape.dims().begin(), shape.dims().end()}));
+      gathered_[{of.node, of.output, pass}] = {};
+    }
+    const bool joined = all.size() > 1;
+    const Endpoint first = joined ? Number(scope + "first", 0) : Endpoint(),
+                   second = joined ? Number(scope + "second", 1) : Endpoint(),
+                   sizes = joined ? Numbers(scope + "columns", columns) : Endpoint(),
+                   rows = joined ? Numbers(scope + "rows", {static_cast<int64_t>(count()), -1}) : Endpoint();
+    for (size_t r = 0; r < count(); ++r) {
+      const auto add = [&](std::string_view op, std::string_view name) {
+        return New(op, fmt::format("{}{}_{}", scope, name, r), devices_[r]);
+      };
+      Shards own;
+      for (const Shards& each : parts) own.push_back(each[r]);
+      const Endpoint part = joined ? add("ConcatV2", "parts").Inputs(own).Input(first).Build() : own[0];
+      NodeBuilder gather = add("CollectiveGatherV2", "gather");
+      gather.Input(part).Inputs(keys);
+      if (const NodeId begun = ReaderBefore(block, pass, r); begun.exists()) gather.ControlInput(begun);
+      Endpoint whole = gather.Build();
+      if (joined) {
+        const Endpoint matrix = add("Reshape", "matrix").Input(whole).Input(rows).Build();
+        NodeBuilder split = add("SplitV", "split");
+        split.Input(matrix).Input(sizes).Input(second);
+        whole = split.Attr("num_split", static_cast<int64_t>(all.size())).Build();
+      }
+      for (size_t i = 0; i < all.size(); ++i) {
+        const Endpoint flat{whole.node, joined ? static_cast<int>(i) : whole.output};
+        NodeBuilder shaped = add("Reshape", fmt::format("whole_{}", i));
+        gathered_[{all[i].node, all[i].output, pass}].push_back(shaped.Input(flat).Input(shapes[i]).Build());
+      }
+    }
   }
 
   // --- when variables are gathered ---
@@ -282,6 +334,9 @@ class Writer {
     return New("Const", name, "").Attr("value", value).Attr("dtype", value.dtype()).Build();
   }
   Endpoint Number(const std::string& name, int32_t value) { return Constant(name, Tensor::Scalar(value)); }
+  Endpoint Numbers(const std::string& name, const std::vector<int64_t>& values) {
+    return Constant(name, Tensor::FromValues(Shape{static_cast<Dim>(values.size())}, values));
+  }
   Endpoint Flat(const std::string& scope, Endpoint tensor, const std::string& device) {
     const Endpoint size = Constant(scope + "size", Tensor::FromValues(Shape{1}, std::vector<int32_t>{-1}));
     return New("Reshape", scope + "flat", device).Input(tensor).Input(size).Build();
@@ -291,24 +346,6 @@ class Writer {
     constexpr int32_t kGroup = 1;
     return {Number(scope + "group_size", static_cast<int32_t>(count())), Number(scope + "group_key", kGroup),
             Number(scope + "instance_key", ++instances_)};
-  }
-
-  // A node that lay beside a variable lies beside its part.
-  void DropShardedColocation(int part, Node* node) const {
-    const auto found = node->attrs.find("_class");
-    if (found == node->attrs.end()) return;
-    const auto* listed = std::get_if<std::vector<std::string>>(&found->second);
-    if (listed == nullptr) return;
-    std::vector<std::string> kept;
-    for (const std::string& text : *listed) {
-      const NodeId with = graph_.FindNode(std::string_view(text).substr(std::min<size_t>(text.size(), 5)));
-      if (!with.exists() || !parts_.Has(with)) {
-        if (part < 0) kept.push_back(text);
-      } else if (part >= 0) {
-        kept.push_back(fmt::format("{}/shard_{}", text, part));
-      }
-    }
-    kept.empty() ? static_cast<void>(node->attrs.erase("_class")) : static_cast<void>(found->second = kept);
   }
 
   // --- the step ---
@@ -346,7 +383,8 @@ class Writer {
   IdVector<NodeId, NodeId> new_ids_;  // of what is written whole
   std::map<std::pair<NodeId, int>, Shards> shards_;
   std::map<std::tuple<NodeId, int, int>, Shards> gathered_;  // by output and pass
-  std::array<std::vector<Block>, kPasses> blocks_;           // by pass, in the order of their first readers
+  std::map<BlockOfPass, std::vector<Endpoint>> together_;
+  std::array<std::vector<Block>, kPasses> blocks_;  // by pass, in the order of their first readers
   int32_t instances_ = 0;
   StepGraph result_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/strategies/variables_in_parts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -97,6 +99,10 @@ bool VariablesInParts::IsRead(NodeId id) const {
          IsVariable(node.inputs[0].node);
 }
 
+bool VariablesInParts::IsReadAnyTime(NodeId id) const {
+  return (IsVariable(id) || IsRead(id)) && graph_.node(id).control_inputs.empty();
+}
+
 NodeId VariablesInParts::UpdatedBy(NodeId id) const {
   const Node& node = graph_.node(id);
   if (!once_(id) || !IsDenseUpdate(node.op)) return {};
@@ -110,6 +116,23 @@ const std::string& VariablesInParts::NameOfVariable(NodeId id) const {
   if (IsVariable(id)) return graph_.node(id).name;
   const NodeId updated = UpdatedBy(id);
   return graph_.node(updated.exists() ? updated : graph_.node(id).inputs[0].node).name;
+}
+
+void VariablesInParts::DropColocation(int part, Node* node) const {
+  const auto found = node->attrs.find("_class");
+  if (found == node->attrs.end()) return;
+  const auto* listed = std::get_if<std::vector<std::string>>(&found->second);
+  if (listed == nullptr) return;
+  std::vector<std::string> kept;
+  for (const std::string& text : *listed) {
+    const NodeId with = graph_.FindNode(std::string_view(text).substr(std::min<size_t>(text.size(), 5)));
+    if (!with.exists() || !Has(with)) {
+      if (part < 0) kept.push_back(text);
+    } else if (part >= 0) {
+      kept.push_back(fmt::format("{}/shard_{}", text, part));
+    }
+  }
+  kept.empty() ? static_cast<void>(node->attrs.erase("_class")) : static_cast<void>(found->second = kept);
 }
 
 }  // namespace lanescope

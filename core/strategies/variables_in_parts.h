@@ -30,11 +30,15 @@ class VariablesInParts {
   bool IsVariable(NodeId id) const { return variables_.contains(id); }
   // Gives the value of such a variable.
   bool IsRead(NodeId id) const;
+  // It is such a variable or the value of one, and waits for nothing.
+  bool IsReadAnyTime(NodeId id) const;
   // The variable that an update writes first; none where that is not in parts.
   NodeId UpdatedBy(NodeId id) const;
   // Any of these.
   bool Has(NodeId id) const { return IsVariable(id) || IsRead(id) || UpdatedBy(id).exists(); }
   const std::string& NameOfVariable(NodeId id) const;
+  // A node that lay beside a variable lies beside its part of that number; -1: beside none.
+  void DropColocation(int part, Node* node) const;
 
  private:
   bool CanBeInParts(NodeId variable, const Fanout& fanout, size_t parts) const;

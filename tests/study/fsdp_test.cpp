@@ -113,6 +113,38 @@ TEST(FsdpTest, EveryGpuHasAPartOfEachVariable) {
   EXPECT_EQ(graph.node(gather.control_inputs[0]).name, "replica_1/y0");
 }
 
+// Two variables of one block, which two products of a replica read, and no update.
+Workload OneBlock() {
+  GraphBuilder builder;
+  const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
+  const Endpoint a = Weight(&builder, "h/0/a", Shape{4, 6}), b = Weight(&builder, "h/0/b", Shape{6, 2});
+  const Endpoint y = builder.Op("MatMul", "y").Input(x).Input(a).Build();
+  builder.Op("MatMul", "z").Input(y).Input(b).Build();
+  RunSpec spec;
+  spec.feeds["x"].shape = Shape{6, 4};
+  spec.feeds["x"].generator = "uniform";
+  spec.batch_axis["x"] = 0;
+  spec.fetches = {"z"};
+  return Workload("one-block", builder.Take(), spec);
+}
+
+// Law: one gathering has all of a block: 12 and 6 columns of each of two devices, in the order of the
+// readers.
+TEST(FsdpTest, ABlockIsGatheredAtOnce) {
+  const StepGraph written = Sharded(OneBlock(), 2);
+  const Workload again("again", written.graph, written.spec);
+  const Graph& graph = written.graph;
+  EXPECT_EQ(std::ranges::count(graph.nodes(), "CollectiveGatherV2", &Node::op), 2);
+  const NodeId split = graph.FindNode("fsdp/h/0/a_0/pass_0/split_1");
+  ASSERT_TRUE(split.exists());
+  EXPECT_EQ(graph.node(split).op, "SplitV");
+  const NodeId z = graph.FindNode("replica_1/z");
+  ASSERT_TRUE(z.exists());
+  const Endpoint whole = graph.node(z).inputs[1];
+  EXPECT_EQ(graph.node(whole.node).inputs[0], (Endpoint{split, 1}));
+  EXPECT_EQ(again.info().of({again.graph().FindNode(graph.node(whole.node).name), 0}).shape, (Shape{6, 2}));
+}
+
 // Law: a part of what updates alone read is computed of the variable's part; nothing is gathered for it.
 TEST(FsdpTest, WeightsDecayInParts) {
   const Workload plain = ThreeLayers(), decaying = ThreeLayers(true);
