@@ -130,10 +130,17 @@ json TrafficJson(const LaunchTraffic& traffic) {
 json LaunchesJson(const study::PlacedGraph& placed, const Machine& machine) {
   const study::Workload& workload = *placed.workload;
   CompileRequest request = workload.request();
-  const auto traffic = [&](bool fuse) {
+  const auto traffic = [&](bool fuse) -> json {
     request.fuse = fuse;
-    const Schedule schedule = Compile(workload.graph(), workload.info(), request, placed.placement, machine);
-    return TrafficJson(TrafficOf(workload.graph(), workload.info(), schedule));
+    try {
+      return TrafficJson(
+          TrafficOf(workload.graph(), workload.info(),
+                    Compile(workload.graph(), workload.info(), request, placed.placement, machine)));
+    } catch (const Error& error) {
+      // Results that are kept for a moment longer may be too many.
+      if (error.code() != Code::kResourceExhausted) throw;
+      return nullptr;
+    }
   };
   return {{"unfused", traffic(false)}, {"fused", traffic(true)}};
 }

@@ -11,6 +11,7 @@
 
 #include "core/runs/event_view.h"
 #include "core/runs/run_profile.h"
+#include "core/schedule/fusion.h"
 #include "sims/engine/simulator.h"
 
 namespace lanescope::study {
@@ -87,7 +88,7 @@ class DrawnPlan {
                          schedule.CopyDestination(command).number());
     }
     if (command.kind != CommandKind::kLaunch) return "";
-    return fmt::format("{} {}", workload().graph().node(command.node).op,
+    return fmt::format("{} {}", LaunchOp(workload().graph(), schedule, command),
                        schedule.queues[command.queue].device.number());
   }
 

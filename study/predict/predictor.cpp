@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/strategies/strategy.h"
 #include "core/strategies/task_graph.h"
 #include "sims/cost/cost_model.h"
@@ -141,6 +142,11 @@ std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule&
 }
 
 sims::LowerBound Predictor::BoundOf(const Workload& workload) const {
+  if (workload.request().fuse) {
+    Throw(Code::kUnimplemented,
+          "nodes that share a launch take less than by themselves, and how much less a bound does not know; "
+          "leave out --fusion");
+  }
   const StrategyInput input{workload.graph(), workload.info(),   machine_,
                             *costs_,          workload.placer(), &workload.request()};
   return sims::FindLowerBound(input, TaskGraph(input), settings().effects.Model().delays);

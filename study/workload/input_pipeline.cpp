@@ -195,7 +195,8 @@ std::optional<sims::Pipeline> PipelineOf(const Workload& workload, const Machine
   if (!first.command.exists()) return std::nullopt;
   std::set<NodeId> nodes;
   for (const Command& command : schedule.commands) {
-    if (command.kind == CommandKind::kLaunch) nodes.insert(command.node);
+    if (command.kind == CommandKind::kLaunch)
+      schedule.ForNodes(command, [&](NodeId node) { nodes.insert(node); });
   }
   sims::PipelineStage step;
   step.name = "step";

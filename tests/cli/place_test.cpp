@@ -56,6 +56,25 @@ TEST(Place, JsonHasTheKeysOfTheContract) {
   }
 }
 
+// On modelled GPUs. Products are products with and without.
+TEST(Place, JsonSaysWhatFusionSaves) {
+  const json launches = LanescopeJson(
+      {"place", Sample("deepconn_dual"), "--json", "--machine", SampleMachine("k80x2")})["launches"];
+  const json &unfused = launches["unfused"], &fused = launches["fused"];
+  EXPECT_LT(fused["launches"], unfused["launches"]);
+  EXPECT_LT(fused["other_bytes"], unfused["other_bytes"]);
+  EXPECT_EQ(fused["product_bytes"], unfused["product_bytes"]);
+}
+
+TEST(Place, DumpsOfFusedStepsNameTheirNodes) {
+  const std::vector<std::string> place = {"place", Sample("deepconn_dual"), "--machine",
+                                          SampleMachine("k80x2"), "--dump-schedule"};
+  EXPECT_THAT(Lanescope(place).output, testing::Not(HasSubstr("(fused ")));
+  std::vector<std::string> fused = place;
+  fused.push_back("--fusion");
+  EXPECT_THAT(Lanescope(fused).output, HasSubstr("(fused "));
+}
+
 TEST(Place, DeepConnMakesAsManyCopiesAsInTensorFlow) {
   for (const auto& [graph, count] :
        std::vector<std::pair<std::string, int>>{{"single", 0}, {"dual", 19}, {"alternating", 23}}) {
