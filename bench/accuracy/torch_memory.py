@@ -30,7 +30,7 @@ from lanescope.torch import export
 
 COUNTED = ("mm", "convolution", "scaled_dot_product")
 MACHINE = {"name": "one", "devices": [{"name": "CPU:0", "kind": "host", "memory": "64GiB", "workers": 2},
-                                      {"name": "GPU:0", "kind": "modelled", "model": "NVIDIA H100-SXM5-80GB", "memory": "80GiB"}],
+                                      {"name": "GPU:0", "kind": "modelled", "model": "NVIDIA H100-SXM5-80GB", "memory": "80GiB", "queue": "in-order"}],
            "links": [{"between": ["CPU:0", "GPU:0"], "bandwidth": "50GB/s", "latency": "10us"}]}
 
 

@@ -13,7 +13,7 @@ from torch_steps import lanescope  # noqa: E402
 
 nn, functional = torch.nn, torch.nn.functional
 HOST = {"name": "CPU:0", "kind": "host", "memory": "16GiB", "workers": 2}
-GPU = {"name": "GPU:0", "kind": "modelled", "model": "NVIDIA H100-SXM5-80GB", "memory": "80GiB"}
+GPU = {"name": "GPU:0", "kind": "modelled", "model": "NVIDIA H100-SXM5-80GB", "memory": "80GiB", "queue": "in-order"}
 LINK = {"between": ["CPU:0", "GPU:0"], "bandwidth": "50GB/s", "latency": "10us"}
 
 

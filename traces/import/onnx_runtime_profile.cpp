@@ -17,6 +17,9 @@ using Kind = ImportEvent::Kind;
 constexpr std::string_view kOfNode = "_kernel_time";
 constexpr std::string_view kOnHost = "CPUExecutionProvider";
 
+// The time of such a node is that of the nodes in its body, which the profile has, too.
+bool RunsOthers(std::string_view op) { return op == "Loop" || op == "If" || op == "Scan"; }
+
 // Sizes are texts of numbers.
 int32_t SizeOf(const JsonFields& args, const char* key) {
   const auto size = JsonId(args, key);
@@ -59,7 +62,7 @@ void OnnxRuntimeProfile::AddNode(const JsonFields& args, std::string_view name, 
   name.remove_suffix(kOfNode.size());
   const auto op = JsonText(args, "op_name"), provider = JsonText(args, "provider");
   event.name = names_.Intern(name.empty() && op ? *op : name);
-  if (!provider || *provider == kOnHost) {
+  if ((!provider || *provider == kOnHost) && !(op && RunsOthers(*op))) {
     event.kind = Kind::kKernel;
     event.on_host = true;
     event.device = Host();

@@ -64,12 +64,14 @@ int Arena::GrowLast(int64_t bytes, CommandId command) {
   return last_;
 }
 
-// Whether whoever starts after all of `later` starts after all of `earlier`: as their chains say alone.
-bool Arena::Covers(std::span<const Place> later, std::span<const Place> earlier) {
+// Whether whoever starts after all of `later` starts after all of `earlier`, and nobody but they would have
+// had what is free after `earlier` alone: the same commands, or later ones of queues that run in order.
+bool Arena::Covers(std::span<const Place> later, std::span<const Place> earlier) const {
+  if (std::ranges::equal(later, earlier)) return true;
   return std::all_of(earlier.begin(), earlier.end(), [&](Place first) {
-    return std::any_of(later.begin(), later.end(), [&](Place second) {
-      return first.chain == second.chain && first.position <= second.position;
-    });
+    return order_->InOrderQueue(first) && std::any_of(later.begin(), later.end(), [&](Place second) {
+             return first.chain == second.chain && first.position <= second.position;
+           });
   });
 }
 

@@ -21,8 +21,9 @@ class Arena {
   // Holds the smallest free block that fits and is surely free when `command` starts, or new memory at the
   // end. Returns its number. `bytes` is more than 0: blocks are told apart by where they lie.
   int Take(int64_t bytes, CommandId command);
-  // Frees a held block after `last_users`, one at least. Neighbours that are free by then join it: they are
-  // free no sooner afterwards, which nobody notices where commands run in order.
+  // Frees a held block after `last_users`, one at least. Neighbours join it that are free after the same
+  // commands, or after earlier ones of queues that run in order: elsewhere they would be free later than
+  // before.
   void Give(int block, std::span<const HappensBefore::Place> last_users);
 
   int64_t offset(int block) const { return blocks_[static_cast<size_t>(block)].offset; }
@@ -49,7 +50,7 @@ class Arena {
   int Append(int64_t bytes);
   void Split(int number, int64_t bytes);
   int GrowLast(int64_t bytes, CommandId command);
-  static bool Covers(std::span<const Place> later, std::span<const Place> earlier);
+  bool Covers(std::span<const Place> later, std::span<const Place> earlier) const;
   bool IsFreeBy(int number, std::span<const Place> last_users) const;
   void AbsorbNext(int number);
   void MarkFree(int number);

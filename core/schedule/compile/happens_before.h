@@ -31,6 +31,8 @@ class HappensBefore {
     friend bool operator==(const Place&, const Place&) = default;
   };
   Place PlaceOf(CommandId command) const { return places_[command]; }
+  // Whether the chain is a queue that runs in order.
+  bool InOrderQueue(Place place) const { return place.chain >= 0 && place.chain < num_queues_; }
   // Whether the command can be known to be before any other.
   bool InChain(CommandId command) const { return PlaceOf(command).chain >= 0; }
   // True when the command at `first`, which is in a chain, is complete before `second` starts, on every
