@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step takes with its nodes in launches of their own and in shared ones, on a virtual device of one
+// The time of a step with its nodes in launches of their own and in shared ones, on a virtual device of one
 // thread, in processor time: the activation of a transformer's layer backwards, a layer norm with bias and
 // residual, and sums and products alone.
 #include <benchmark/benchmark.h>
