@@ -23,20 +23,28 @@ class Transformer(nn.Module):
     def __init__(self):
         super().__init__()
         self.words = nn.Embedding(8192, 512)
-        self.layers = nn.Sequential(*[nn.TransformerEncoderLayer(512, 8, 2048, dropout=0.0, activation="gelu", batch_first=True, norm_first=True)
-                                      for _ in range(4)])
+        options = {"dropout": 0.0, "activation": "gelu", "batch_first": True, "norm_first": True}
+        self.layers = nn.Sequential(*[nn.TransformerEncoderLayer(512, 8, 2048, **options) for _ in range(4)])
         self.out = nn.Linear(512, 8192)
 
     def forward(self, x):
         return self.out(self.layers(self.words(x))).flatten(0, 1)
 
 
+def convolutions(inputs, outputs):
+    widths = [inputs, outputs, outputs, outputs]
+    layers = [nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True))
+              for a, b in zip(widths, widths[1:])]
+    return nn.Sequential(*layers, nn.MaxPool2d(2))
+
+
 class Images(nn.Module):
+    """Four blocks of three convolutions."""
+
     def __init__(self):
         super().__init__()
-        sizes = [3, 64, 128, 128, 256]
-        self.blocks = nn.Sequential(*[nn.Sequential(nn.Conv2d(a, b, 3, padding=1, bias=False), nn.BatchNorm2d(b), nn.ReLU(inplace=True), nn.MaxPool2d(2))
-                                      for a, b in zip(sizes, sizes[1:])])
+        widths = [3, 32, 64, 128, 256]
+        self.blocks = nn.Sequential(*[convolutions(a, b) for a, b in zip(widths, widths[1:])])
         self.out = nn.Linear(256, 10)
 
     def forward(self, x):
@@ -48,7 +56,7 @@ def words():
 
 
 def images():
-    return Images(), torch.zeros(32, 3, 128, 128), torch.zeros(32, dtype=torch.int64)
+    return Images(), torch.zeros(16, 3, 128, 128), torch.zeros(16, dtype=torch.int64)
 
 
 def counted_by_pytorch(make):
