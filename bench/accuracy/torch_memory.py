@@ -79,7 +79,6 @@ MODELS = {
     "efficientnet_b0": vision("efficientnet_b0", 16, dropout=0, stochastic_depth_prob=0),
     "densenet121": vision("densenet121", 16),
     "vgg16": vision("vgg16", 16, dropout=0),
-    "vit_b_16": vision("vit_b_16", 16),
 }
 
 
