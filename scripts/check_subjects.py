@@ -14,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_CHARACTERS = 72
-BEGINNING = "d2b898f9"
+BEGINNING = "47df85f0"
 
 
 def git(root, *arguments):
