@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
-#include "core/graph/signature.h"
 #include "sims/cost/device_speed.h"
 #include "sims/effects/fetches.h"
 #include "sims/effects/issue.h"
@@ -33,31 +32,6 @@ Node NodeOf(const std::string& op) {
   node.name = "n";
   node.op = op;
   return node;
-}
-
-TEST(OpSignature, TellsWhatChangesTheWork) {
-  const Node node = NodeOf("MatMul");
-  const std::vector<TensorInfo> in = {Float({32, 800}), Float({800, 64})}, out = {Float({32, 64})};
-  EXPECT_EQ(OpSignature(node, in, out), "MatMul(float[32,800];float[800,64])->float[32,64]");
-}
-
-TEST(OpSignature, LeavesOutWhatDoesNot) {
-  Node a = NodeOf("MadeUp"), b = NodeOf("MadeUp");
-  b.name = "other";
-  b.attrs["_private"] = int64_t{7};
-  b.attrs["seed"] = int64_t{7};
-  b.attrs["T"] = DataType::kFloat;
-  EXPECT_EQ(OpSignature(a, {}, {}), OpSignature(b, {}, {}));
-  b.attrs["stride"] = int64_t{2};
-  EXPECT_EQ(OpSignature(b, {}, {}), "MadeUp()->{stride=2}");
-}
-
-TEST(OpSignature, ShowsSmallConstantIntegers) {
-  TensorInfo axis = Float({2});
-  axis.dtype = DataType::kInt32;
-  axis.value = std::make_shared<const Tensor>(Tensor::FromValues<int32_t>(Shape{2}, {0, 1}));
-  const std::vector<TensorInfo> in = {Float({4, 4}), axis}, out = {Float({4, 4})};
-  EXPECT_EQ(OpSignature(NodeOf("Transpose"), in, out), "Transpose(float[4,4];int32[2]=0,1)->float[4,4]");
 }
 
 CostTable SampleTable() {
