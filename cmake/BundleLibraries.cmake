@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Copies the libraries that `program` and those in `loaded_later` need into `folder` of the prefix, under the names by which
-# they are loaded. The C and C++ libraries are the system's: its graphics drivers need newer ones than any package brings.
+# Copies the libraries that `program` and those in `loaded_later` need into `folder`, under the names by which they are
+# loaded. The C and C++ libraries are the system's: its graphics drivers need newer ones than any package brings.
 file(GET_RUNTIME_DEPENDENCIES
   EXECUTABLES ${program} LIBRARIES ${loaded_later}
   RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing
@@ -11,5 +11,5 @@ endif()
 foreach(library IN LISTS libraries loaded_later)
   get_filename_component(name ${library} NAME)
   get_filename_component(file ${library} REALPATH)
-  file(INSTALL ${file} DESTINATION ${CMAKE_INSTALL_PREFIX}/${folder} TYPE FILE RENAME ${name})
+  file(INSTALL ${file} DESTINATION ${folder} TYPE FILE RENAME ${name})
 endforeach()

@@ -52,9 +52,9 @@ python3 -m pip wheel --quiet --no-deps --wheel-dir "$out" "${pip_options[@]}" "$
 cp "$source/Containerfile" "$out"
 
 if [[ -n $try ]]; then
-  (cd "$source" && ./scripts/try-packages.sh "$try/packages")
-  (cd "$source" && LANESCOPE_WHEEL=$(echo "$out"/*.whl) ./scripts/try-wheels.sh "$try/wheels")
-  (cd "$source" && ./scripts/try-container.sh "$try/container")
+  (cd "$source" && ./scripts/try-packages.sh "$try")
+  (cd "$source" && ./scripts/try-wheel.sh "$try" "$out"/*.whl)
+  (cd "$source" && ./scripts/try-container.sh "$try")
 fi
 rm -rf "$source"
 (cd "$out" && sha256sum -- * > SHA256SUMS && cat SHA256SUMS)

@@ -3,12 +3,11 @@
 # Builds and installs the Python package as its users do, by `pip install .` in a fresh environment of each interpreter, and
 # runs its tests from there. Wants a registry of Python packages, and what scripts/install-packages.sh installs.
 #   scripts/try-wheels.sh FOLDER [PYTHON...]     default: python3. FOLDER gets an environment for each.
-# LANESCOPE_WHEEL: the wheel to install, instead of one that is built here.
 # LANESCOPE_PIP: further options of pip, e.g. --config-settings=cmake.define.LANESCOPE_CUDA=OFF
 set -euo pipefail
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 if (($# == 0)) || [[ $1 == -* ]]; then
-  sed -n '3,7s/^# //p' "$0"
+  sed -n '3,6s/^# //p' "$0"
   exit 2
 fi
 folder=$(mkdir -p "$1" && cd "$1" && pwd)
@@ -24,7 +23,7 @@ for python in "${interpreters[@]}"; do
   "$python" -m venv "$env"
   start=$SECONDS
   # shellcheck disable=SC2086
-  "$env/bin/python" -m pip install --quiet --disable-pip-version-check ${LANESCOPE_PIP:-} "${LANESCOPE_WHEEL:-$source_dir}[pandas,arrow]"
+  "$env/bin/python" -m pip install --quiet --disable-pip-version-check ${LANESCOPE_PIP:-} "$source_dir[pandas,arrow]"
   "$env/bin/python" -m pip install --quiet --disable-pip-version-check pytest
   echo "installed in $((SECONDS - start)) s: $("$env/bin/lanescope" --version)"
   # From elsewhere, so that nothing but the installed package is found.
