@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMaxCores = 1 << 20;
 constexpr size_t kMaxTasks = 1024;  // no machine has more devices
-constexpr const char* kOthers = "other_computers";
+constexpr const char* kOthers = "other_hosts";
+constexpr const char* kOthersBefore = "other_computers";  // read for one version more
 
 OtherComputer ReadOther(const nlohmann::json& value, const std::string& where) {
   JsonObject object(value, where);
@@ -35,15 +36,16 @@ void ReadCores(CostFileReader* file, EffectSet* effects) {
   file->Ignore("interference.gpu", {"cores", "copy_cores", "slice_ns"});
   Cores cores;
   cores.cores = static_cast<int>(host.Integer("cores", 0, kMaxCores));
-  if (part.Has(kOthers)) {
-    const nlohmann::json& list = ListOf(&part, kOthers);
+  const char* const key = part.Has(kOthers) ? kOthers : kOthersBefore;
+  if (part.Has(key)) {
+    const nlohmann::json& list = ListOf(&part, key);
     std::set<std::string> known;
     for (size_t i = 0; i < list.size(); ++i) {
-      cores.others.push_back(ReadOther(list[i], fmt::format("interference.{}[{}]", kOthers, i)));
+      cores.others.push_back(ReadOther(list[i], fmt::format("interference.{}[{}]", key, i)));
       for (const std::string& task : cores.others.back().tasks) {
-        if (!known.insert(task).second) part.Fail(kOthers, fmt::format("names task '{}' twice", task));
+        if (!known.insert(task).second) part.Fail(key, fmt::format("names task '{}' twice", task));
       }
-      if (known.size() > kMaxTasks) part.Fail(kOthers, fmt::format("names more than {} tasks", kMaxTasks));
+      if (known.size() > kMaxTasks) part.Fail(key, fmt::format("names more than {} tasks", kMaxTasks));
     }
   }
   effects->Put(cores);

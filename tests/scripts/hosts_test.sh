@@ -126,7 +126,7 @@ launch calibrate -host node1:1,node2:1 "$program" calibrate "$work/two.db" -o "$
 python3 - "$work" "$(nproc)" << 'CHECK' || fail "what a cost file says of two hosts"
 import json, sys
 interference = json.load(open(f'{sys.argv[1]}/hosts.json'))['interference']
-computer, = interference['other_computers']
+computer, = interference['other_hosts']
 assert computer['tasks'] == ['/job:worker/task:0'], computer
 assert interference['host']['cores'] == computer['cores'] == int(sys.argv[2]), interference
 CHECK

@@ -116,10 +116,10 @@ TEST(CostTable, ReadsCacheTransfersUnderTheirNameOfBefore) {
   EXPECT_EQ(CostTableToJson(ParseCostTable(file.dump())), text);
 }
 
-// Laws: other computers come back as they were written; a file of one computer says nothing of others.
+// Laws: other hosts come back as they were written; a file of one host says nothing of others.
 TEST(CostTable, KeepsOtherComputers) {
   CostTable written = SampleTable();
-  EXPECT_EQ(CostTableToJson(written).find("other_computers"), std::string::npos);
+  EXPECT_EQ(CostTableToJson(written).find("other_hosts"), std::string::npos);
   EXPECT_TRUE(ParseCostTable(CostTableToJson(written)).effects.Get<Cores>().others.empty());
   auto cores = written.effects.Get<Cores>();
   cores.others = {{{"/job:w/task:1", "/job:w/task:3"}, 8, {0.5, 1.25}}, {{"/job:w/task:2"}, 1, {}}};
@@ -136,6 +136,21 @@ TEST(CostTable, KeepsOtherComputers) {
   EXPECT_EQ(others[1].speed.compute, 1);
 }
 
+// Law: other hosts are read under the name of before, too, and not under both.
+TEST(CostTable, ReadsOtherHostsUnderTheirNameOfBefore) {
+  CostTable written = SampleTable();
+  auto cores = written.effects.Get<Cores>();
+  cores.others = {{{"/job:w/task:1"}, 8, {0.5, 1.25}}};
+  written.effects.Put(cores);
+  const std::string text = CostTableToJson(written);
+  nlohmann::json file = nlohmann::json::parse(text);
+  nlohmann::json& part = file.at("interference");
+  part["other_computers"] = part.at("other_hosts");
+  EXPECT_THAT(ErrorOf([&] { ParseCostTable(file.dump()); }), HasSubstr("other_computers"));
+  part.erase("other_hosts");
+  EXPECT_EQ(CostTableToJson(ParseCostTable(file.dump())), text);
+}
+
 nlohmann::json List(std::initializer_list<nlohmann::json> items) {
   nlohmann::json list = nlohmann::json::array();
   for (const nlohmann::json& item : items) list.push_back(item);
@@ -146,7 +161,7 @@ TEST(CostTable, RefusesComputersThatCannotBe) {
   const nlohmann::json good = nlohmann::json::parse(CostTableToJson(SampleTable()));
   const auto error = [&](const nlohmann::json& computers) {
     nlohmann::json file = good;
-    file["interference"]["other_computers"] = computers;
+    file["interference"]["other_hosts"] = computers;
     return ErrorOf([&] { ParseCostTable(file.dump()); });
   };
   const auto computer = [](const char* key, const nlohmann::json& value) {
@@ -165,7 +180,7 @@ TEST(CostTable, RefusesComputersThatCannotBe) {
   EXPECT_THAT(error(List({computer("memory_speed", 1001)})), HasSubstr("'memory_speed' must lie between"));
   EXPECT_THAT(error(List({computer("speed", 1)})), HasSubstr("speed"));
   EXPECT_THAT(error(a), HasSubstr("must be a list"));
-  EXPECT_THAT(error(List({1})), HasSubstr("other_computers[0] must be a JSON object"));
+  EXPECT_THAT(error(List({1})), HasSubstr("other_hosts[0] must be a JSON object"));
   nlohmann::json many = List({});
   for (size_t i = 0; i <= 1024; ++i) many.push_back(computer("tasks", List({std::to_string(i)})));
   EXPECT_THAT(error(many), HasSubstr("more than 1024 tasks"));
