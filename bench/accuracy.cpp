@@ -86,8 +86,8 @@ std::vector<Plan> PlanAll(const std::string& folder, const std::vector<std::stri
   return plans;
 }
 
-// Of every row, and in how many rounds: about half a minute in all, of steps that last up to 0.2 s; of short
-// ones less.
+// Sets how many rounds of every row are measured: about half a minute in all, of steps that last up to 0.2 s;
+// of short ones less.
 struct Effort {
   int steps = 8, rounds = 5;
 };

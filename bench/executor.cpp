@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the executor adds to the work of a step: launches that do nothing, on one device and between two.
+// Measures what the executor adds to the work of a step: launches that do nothing, on one device and between
+// two.
 //
 // Every figure is the time of one command. "hand-off" alternates between the compute queues of two devices,
 // so that each command waits for the other device's driver.

@@ -72,7 +72,7 @@ class Producer {
   double seconds_ = 0;
 };
 
-// What the injection library does with the buffers.
+// Hands buffers over as the injection library does.
 void HandOver(profiler::BufferPool* pool, const std::atomic<bool>& done, profiler::CaptureClient* client) {
   profiler::ActivityDecoder decoder(profiler::StubLibrary(profiler::kNewestCupti));
   traces::ActivityBatch batch;

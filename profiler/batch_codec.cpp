@@ -18,7 +18,7 @@ void Put(std::string* out, Number number) {
   Put(out, &number, sizeof(number));
 }
 
-// What is left to read. After the first failure every read fails.
+// Reads the rest of a message. After the first failure every read fails.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}

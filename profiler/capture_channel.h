@@ -28,7 +28,7 @@ struct FrameHeader {
 };
 inline constexpr uint64_t kMaxFrameBytes = uint64_t{64} << 20;
 
-// What the captured processes are told, by environment variables.
+// The settings of captured processes, which environment variables carry.
 struct InjectionSettings {
   std::string socket;
   CaptureMode mode = CaptureMode::kFull;

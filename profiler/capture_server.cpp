@@ -237,7 +237,7 @@ bool CaptureServer::ReadSome(Connection* connection) {
   const ssize_t size = recv(connection->socket, piece_.data(), piece_.size(), 0);
   if (size < 0) return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
   if (size == 0) {
-    // What is cut off in the middle came from a process that was killed while it sent.
+    // A frame that is cut off in the middle came from a process that was killed while it sent.
     std::lock_guard lock(mutex_);
     if (!connection->received.empty()) ++report_.malformed_frames;
     return false;

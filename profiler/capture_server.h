@@ -18,7 +18,7 @@
 
 namespace lanescope::profiler {
 
-// What the server saw of captured processes.
+// Counts what the server saw of captured processes.
 struct CaptureReport {
   int processes = 0;                  // that connected
   int unfinished = 0;                 // connections that ended without saying that everything was sent
@@ -34,8 +34,8 @@ struct CaptureReport {
 
 struct CaptureLimits {
   size_t connections = 512;  // open at once
-  // Of incomplete frames of all connections. Beyond it one connection reads on, up to the end of its frame,
-  // and the others wait.
+  // Limits incomplete frames of all connections. Beyond it one connection reads on, up to the end of its
+  // frame, and the others wait.
   size_t held_bytes = size_t{256} << 20;
 };
 

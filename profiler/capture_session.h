@@ -46,7 +46,7 @@ class CaptureSession {
   virtual void AddGraphNode(void* node, uint64_t tag) = 0;
   // Waits for the devices (at most five seconds), then delivers everything. Idempotent.
   virtual void Stop() = 0;
-  // What a user should know: what this CUPTI cannot do, kinds of records that could not be enabled.
+  // Lines for the user: what this CUPTI cannot do, kinds of records that could not be enabled.
   virtual std::vector<std::string> Notes() const = 0;
 
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this program says to CUPTI and hears from it: the functions and numbers of its C interface that are
+// The functions and numbers of CUPTI's C interface that are
 // used here, which are the same from CUDA 12.2 on. Written down, so that one build works with every CUPTI and
 // is made where there is none; tests hold them against the headers of the toolkit at hand.
 #pragma once
@@ -51,7 +51,7 @@ inline constexpr uint32_t kObjectThread = 2;
 inline constexpr uint32_t kSharedLimitOptIn = 1;
 inline constexpr uint32_t kEndIsGpu = 1;
 
-// What a callback about a resource is given; the node of a graph lies behind `description`.
+// CUPTI hands this to a callback about a resource; the node of a graph lies behind `description`.
 struct ResourceData {
   void* context;
   void* stream;

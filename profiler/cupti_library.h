@@ -41,7 +41,7 @@ class CuptiLibrary : public cupti::Functions {
   bool CanChooseCalls() const { return EnableRuntimeApi != nullptr && EnableDriverApi != nullptr; }
   // Whether it goes on without the buffer that it asked for; earlier versions crash.
   bool CanGoWithoutBuffer() const { return version_ >= kCupti12_9; }
-  // What this version does not do, or does not do surely, for the user: one line each.
+  // Lists what this version does not do, or does not do surely, for the user: one line each.
   const std::vector<std::string>& limits() const { return limits_; }
 
  private:

@@ -35,7 +35,7 @@ constexpr size_t kBatchBytes = size_t{4} << 20;
 // The default clock of CUPTI is ahead of ours by years; ours by the time between two readings.
 constexpr int64_t kSameClockNs = 1000000;
 
-// What the callbacks see.
+// The callbacks see these.
 std::atomic<BufferPool*> active_pool{nullptr};
 std::atomic<bool> session_exists{false};
 bool has_own_clock = false;  // set once in a process: the clock must not change

@@ -20,7 +20,7 @@ namespace lanescope::profiler {
 // there. Never throws.
 class Injection : private traces::ActivitySink {
  public:
-  // Of this process; null where nobody captures it.
+  // The process's own injection; null where nobody captures it.
   static Injection* Get();
 
   // CUDA was initialized.

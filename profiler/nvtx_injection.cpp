@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUDA and NVTX look for in the library that CUDA_INJECTION64_PATH and NVTX_INJECTION64_PATH name.
+// The entry points that CUDA and NVTX look for in the library that CUDA_INJECTION64_PATH and
+// NVTX_INJECTION64_PATH name.
 #include <elf.h>
 #include <nvtx3/nvToolsExt.h>
 #include <sys/auxv.h>
@@ -14,7 +15,7 @@
 namespace lanescope::profiler {
 namespace {
 
-// Of string_view(wchar_t*): the code points as UTF-8.
+// Gives the text, in code points, as UTF-8.
 std::string Narrow(const wchar_t* text) {
   std::string out;
   for (; text != nullptr && *text != 0 && out.size() < 4096; ++text) {

@@ -209,7 +209,8 @@ void NvtxRecorder::Take(traces::ActivityBatch* batch, bool with_open) {
       }
     }
   }
-  // Who has ended holds its record no more, and only then may it go: one that came meanwhile is still empty.
+  // A thread that has ended holds its record no more, and only then may it go: one that came meanwhile is
+  // still empty.
   threads.clear();
   std::lock_guard lock(mutex_);
   std::erase_if(threads_, [](const std::shared_ptr<Thread>& thread) {

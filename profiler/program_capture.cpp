@@ -153,7 +153,7 @@ void AddNotes(const CaptureReport& report, ProgramCaptureResult* result) {
   }
 }
 
-// What a reader of the trace must know beside the rows.
+// Gives the notes that a reader of the trace needs beside the rows.
 traces::ActivityBatch NotesOf(const ProgramCaptureResult& result, const CaptureReport& report) {
   traces::ActivityBatch batch;
   batch.pid = static_cast<uint32_t>(getpid());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scoreboard says of the predicted runs of many traces.
+// The scoreboard of the predicted runs of many traces.
 #pragma once
 
 #include <cstdio>

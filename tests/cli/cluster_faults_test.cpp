@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends a step of several processes, started by mpirun on this computer, and what is refused before it.
+// Steps of several processes, started by mpirun on this computer: what ends them, and what is refused before.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 

@@ -157,7 +157,7 @@ TEST_F(ExportCommand, SumsOfNsysHaveApiAndRanges) {
   const std::string text = Lanescope({"summary", foreign, "--format", "nsys"}).output;
   EXPECT_THAT(text, HasSubstr("NVTX Range Summary:"));
   EXPECT_THAT(text, HasSubstr("CUDA API Summary:"));
-  // Of one step: what was launched in it, and ranges that begin in its time.
+  // One step has what was launched in it, and ranges that begin in its time.
   const json step = LanescopeJson({"summary", foreign, "--format", "nsys", "--step", "2", "--json"});
   ASSERT_EQ(step["api_sum"].size(), 2u);
   EXPECT_EQ(step["api_sum"][0]["total"], 6000);
@@ -218,7 +218,7 @@ TEST_F(ExportCommand, AReportDrawsInABrowser) {
                            "cudaLaunchKernel", "polynomial.pbtxt alternating"})
     EXPECT_THAT(text, HasSubstr(part));
   EXPECT_LT(text.size(), size_t{4} << 20);
-  // What several runs say together comes before what each says.
+  // Sentences about several runs together come before those about each.
   EXPECT_LT(text.find("The first run (A)"), text.find("What to do next"));
   EXPECT_LT(text.find("Against A"), text.find("GPU activities"));
   EXPECT_EQ(Lanescope({"report", ours + ":2", "-o", page}).status, 0);

@@ -29,7 +29,7 @@ std::vector<std::string> CountOperations(const std::vector<std::string>& argumen
 // `at_most` of them, spread evenly; all of them with LANESCOPE_FAULTS=all in the environment.
 std::vector<std::string> Sample(const std::vector<std::string>& operations, size_t at_most);
 
-// What every command owes its user when something fails: an end, one line that says what, no children. A
+// A command owes its user, when something fails: an end, one line that says what, no children. A
 // fault that does no harm may go unnoticed. Empty: it is so; else what is not.
 std::string Complaint(const Outcome& outcome);
 

@@ -18,7 +18,7 @@ using nlohmann::json;
 constexpr std::string_view kEvil =
     "evil\x1b[31m\xc2\x9b"
     "2J\x07\x1b]0;t\x07\x7f\xe2\x80\xae";
-// The same as protobuf text and as JSON write it.
+// The evil text as protobuf text and JSON write it.
 constexpr std::string_view kEvilText = "evil\\033[31m\\302\\2332J\\007\\033]0;t\\007\\177\\342\\200\\256";
 constexpr std::string_view kEvilJson = "evil\\u001b[31m\\u009b2J\\u0007\\u001b]0;t\\u0007\\u007f\\u202e";
 
@@ -185,7 +185,7 @@ TEST_F(HostileText, OfProgramsAndArguments) {
   ExpectHarmless({"place", folder_.File("\xff\xfe")});
 }
 
-// What would print past the one way out.
+// No other file prints past the one way out.
 TEST(HostileTextSources, OnlyOneFilePrints) {
   for (const auto& entry : std::filesystem::directory_iterator(lanescope::test::SourceDir() + "/cli")) {
     const std::string name = entry.path().filename().string();

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the document says of a value: "name", "name{keys}", "name[{keys}]"; "*": any name.
+// The document's words for a value: "name", "name{keys}", "name[{keys}]"; "*": any name.
 struct Keys {
   struct Key {
     bool optional = false;
@@ -218,7 +218,7 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
   std::set<std::string> checked;
   for (std::vector<std::string> command : commands) {
     command.push_back("--json");
-    // Of a trace it prints other keys than of a graph, and of an ensemble other ones than of a run.
+    // A trace has other keys than a graph, and an ensemble other ones than a run.
     const bool of_ensemble = std::ranges::count(command, "--replicas") > 0;
     const bool of_trace = command[1] == foreign || command[1] == of_h100;
     const std::string name = command[0] == "simulate" && of_trace          ? "simulate-trace"

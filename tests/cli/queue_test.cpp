@@ -24,7 +24,7 @@ TEST(Queue, FillsTheQueuesOfItsGraphAndEndsWithTheInput) {
   EXPECT_EQ(result["input"]["ended"], false);
 }
 
-// Whatever time it has, a step whose queue nothing fills does not begin to wait for it.
+// However much time it has, a step whose queue nothing fills does not begin to wait for it.
 TEST(Queue, AQueueThatNothingFillsIsSaidAtOnce) {
   const Folder folder;
   ExpectError(Lanescope({"run", CsvReader(folder, false)}), 1, "FailedPrecondition",

@@ -235,7 +235,7 @@ TEST(Run, OpsWithoutKernelAreListedWithCounts) {
   ExpectError(Lanescope({"run", graph, "--target", "c"}), 1, "Unimplemented", "Fancy (2)");
 }
 
-// What follows from an op without a kernel is not what a run complains of.
+// A run complains of ops without a kernel, and not of what follows from them.
 TEST(Run, ListsAllOpsWithoutKernelsInOneLine) {
   const Folder folder;
   const std::string graph = folder.Write("g.pbtxt", R"(

@@ -34,7 +34,7 @@ TEST(Search, JsonHasTheKeysOfTheContract) {
   for (const json& start : result["starts"]) EXPECT_LE(best["step_ns"], start["step_ns"]) << start;
 }
 
-// What `-o` writes is what `simulate` then predicts, and no number of threads changes it.
+// The file of `-o` is what `simulate` then predicts, and no number of threads changes it.
 TEST(Search, TheFileHoldsTheBest) {
   const Folder folder;
   const std::string path = folder.File("best.json");
@@ -57,7 +57,7 @@ TEST(Search, RunsTheBestOnTheDevices) {
   EXPECT_GT(result["verified"][0]["measured_ns"], 0);
 }
 
-// Of a graph of `make gpt` the layout is looked for, and the best is written as a graph again.
+// A graph of `make gpt` is searched for its layout, and the best is written as a graph again.
 TEST(Search, GptGraphsAreSearchedOverLayouts) {
   const Folder folder;
   const std::string graph = folder.File("gpt.pb"), best = folder.File("best.pb");
@@ -122,7 +122,7 @@ TEST(Search, LittleMemoryLeavesAStart) {
       "ResourceExhausted", "placements to start from can be simulated");
 }
 
-// What the ranks of `mpirun -n 2` print together, with the program's arguments behind it. OpenMPI keeps
+// Gives what the ranks of `mpirun -n 2` print together, with the program's arguments behind it. OpenMPI keeps
 // memory when it ends, which AddressSanitizer would call leaks of the program.
 json UnderMpirun(const Folder& folder, const std::string& arguments) {
   const std::string output = folder.File("ranks.json");

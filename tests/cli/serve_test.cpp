@@ -44,7 +44,7 @@ TEST(Serve, TwoClientsCountTogether) {
     EXPECT_EQ(run["ranks"][0]["task"], fmt::format("/job:worker/task:{}", number - 1));
     EXPECT_GE(run["staleness"]["mean"], 0) << run;
     most = std::max(most, run["fetches"][0]["values"][0].get<double>());
-    // What the server did is in the client's trace.
+    // The client's trace has what the server did.
     const json lanes =
         LanescopeJson({"query", folder.File(fmt::format("t{}.db", number)),
                        "SELECT COUNT(DISTINCT deviceId) FROM CUPTI_ACTIVITY_KIND_KERNEL", "--json"});

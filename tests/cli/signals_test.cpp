@@ -56,7 +56,7 @@ bool Ends(const std::string& file) {
 class Signals : public testing::TestWithParam<int> {
  protected:
   Signals() {
-    // Whoever runs the tests may ignore it (nohup).
+    // The caller of the tests may ignore it (nohup).
     before_ = signal(SIGHUP, SIG_DFL);
     std::filesystem::create_directory(temporary_);
     setenv("TMPDIR", temporary_.c_str(), 1);

@@ -131,7 +131,7 @@ TEST(Simulate, ChangesOfTheMachineCount) {
               "InvalidArgument", "fast");
 }
 
-// What a machine file would refuse cannot be set either.
+// Values that a machine file would refuse cannot be set either.
 TEST(Simulate, ImpossibleMachinesAreRefused) {
   const auto set = [](const std::string& change) {
     return Lanescope({"simulate", Sample("polynomial"), "--set", change});

@@ -38,7 +38,7 @@ class Tables : public testing::Test {
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     return lines;
   }
-  // Of the lines of tables: not the verdict, nor what it is of.
+  // Counts lines of tables alone: not the verdict, nor what it is of.
   static size_t LongestOf(const std::vector<std::string>& lines) {
     size_t longest = 0;
     for (size_t i = 3; i < lines.size(); ++i) longest = std::max(longest, lines[i].size());

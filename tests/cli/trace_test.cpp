@@ -119,7 +119,7 @@ TEST_F(TraceTest, ACalibratedModelPredictsWithIt) {
   const json simulated = LanescopeJson(
       {"simulate", Sample("polynomial"), "--strategy", "alternating", "--cost", costs, "--json"});
   EXPECT_LT(simulated["uncalibrated_share"], 0.5);
-  // What was measured is measured at speed 1.
+  // Commands are measured at speed 1.
   const json slower = LanescopeJson({"simulate", Sample("polynomial"), "--strategy", "alternating", "--cost",
                                      costs, "--set", "GPU:1.speed=0.1", "--json"});
   EXPECT_GT(slower["step_ns"]["value"], simulated["step_ns"]["value"]);
@@ -144,7 +144,7 @@ TEST_F(TraceTest, SaysAndMeasuresWhatAnotherGraphLacks) {
   EXPECT_LT(after, before);
 }
 
-// The same trace twice: the same means, twice the executions.
+// Law: one trace given twice has the same means, and twice the executions.
 TEST_F(TraceTest, SeveralTracesAreCalibratedTogether) {
   const json one = LanescopeJson({"calibrate", trace_, "--no-microbenchmarks"});
   const json two = LanescopeJson({"calibrate", trace_, trace_, "--no-microbenchmarks"});

@@ -93,7 +93,7 @@ class ByteSource {
     for (char& c : text) c = static_cast<char>(Byte());
     return text;
   }
-  // What is left, without taking it.
+  // Shows what is left, without taking it.
   std::string_view Peek() const { return {reinterpret_cast<const char*>(data_), size_}; }
   // At most what is left.
   void Skip(size_t bytes) {

@@ -38,7 +38,7 @@ class HostileDatabase {
         database.Execute("PRAGMA synchronous=OFF; PRAGMA journal_mode=MEMORY; PRAGMA writable_schema=ON;");
         for (size_t i = 0; i < changes; ++i) ChangeContent(database, tables_[which], bytes);
       } catch (const Error&) {
-        // What SQLite does not want changed stays as it is.
+        // SQLite keeps some things from being changed; they stay as they are.
       }
       files = {ReadFile(path), "", ""};
     }

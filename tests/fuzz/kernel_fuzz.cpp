@@ -282,7 +282,7 @@ class KernelCase {
     Try([&] { VerifySchedule(graph_, Compile(graph_, info, request, placement, machine)); });
   }
 
-  // What inference planned; empty where the op does not run.
+  // Gives the outputs that inference planned; empty where the op does not run.
   bool PlanOutputs(const GraphInfo& info, std::vector<OutputPlan>* plans) const {
     if (def_.alias != AliasRule::kNone) return false;
     int64_t bytes = 0;

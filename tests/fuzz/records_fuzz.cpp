@@ -51,7 +51,7 @@ void TryAll(std::string_view bytes) {
     Try([&] {
       while (reader.Next(&record) && ++records < 1000) Decode(record.value);
     });
-    // Whatever that was, the next file is read.
+    // Even after an error the next file is read.
     reader.Reset();
     Try([&] { reader.StartWork(path); });
   }

@@ -28,7 +28,7 @@ namespace {
 // Larger inputs take longer and find nothing that small ones do not.
 constexpr size_t kMaxSeedBytes = 40'000;
 
-// What is being tried: a crash leaves it in a file, which reproduces the crash as the only seed.
+// The input being tried: a crash leaves it in a file, which reproduces the crash as the only seed.
 const std::string* current_input = nullptr;
 char crash_file[4096];
 

@@ -161,7 +161,7 @@ TEST(AllReduce, OneDeviceTakesAllAndGivesAll) {
   EXPECT_EQ(CopiesOf(reduced, 3), expected);
 }
 
-// Of two tasks with two GPUs each the first GPUs alone send from task to task: half a tensor each, twice.
+// With two tasks of two GPUs each, the first GPUs alone send from task to task: half a tensor each, twice.
 TEST(AllReduce, AHierarchyCrossesTasksOnceEachWay) {
   Scope s;
   std::vector<std::string> devices;

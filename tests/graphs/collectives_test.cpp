@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all devices do together, beside sums: what comes out on which device, and what is copied for it.
+// Collectives beside sums: what comes out on which device, and what is copied for it.
 #include "graphs/collectives.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TensorFlow recorded, read and compared: tensors, and nodes as text.
+// TensorFlow's recorded results, read and compared: tensors, and nodes as text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ inline std::string TextOf(const Graph& graph, const Node& node) {
   return text;
 }
 
-// What the nodes called `roots` depend on, themselves included, by name.
+// Names the nodes that those called `roots` depend on, themselves included.
 inline std::set<std::string> NeededBy(const Graph& graph, const std::vector<std::string>& roots) {
   std::set<std::string> needed;
   std::vector<NodeId> open;

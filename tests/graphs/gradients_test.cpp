@@ -99,7 +99,7 @@ class GradientCase {
     }
   }
 
-  // Of the weighted sum of all ys, by every element of every x.
+  // Compares gradients of the weighted sum of all ys, by every element of every x.
   void ExpectDifferences() {
     for (size_t i = 0; i < gradients_.size(); ++i) {
       const std::string x = test_.at("xs")[i].get<std::string>();

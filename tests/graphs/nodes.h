@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests ask of the nodes that a Scope has written.
+// Questions of tests to the nodes that a Scope has written.
 #pragma once
 
 #include <string>

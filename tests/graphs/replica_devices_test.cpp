@@ -142,7 +142,7 @@ TEST(ReplicaDevices, TheServerByChanceFollowsFromTheName) {
   EXPECT_THAT(tasks, ElementsAre(1, 1, 0, 1, 1, 2, 0, 0));
 }
 
-// What is not callable does not compile; an empty function is the default.
+// A strategy that is not callable does not compile; an empty function is the default.
 TEST(ReplicaDevices, J21AStrategyIsCallable) {
   static_assert(!std::is_convertible_v<int, ServerStrategy> &&
                 !std::is_convertible_v<const char*, ServerStrategy>);

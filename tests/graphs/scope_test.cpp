@@ -232,7 +232,7 @@ TEST(ControlScopes, OpsInsideWaitOnce) {
   const auto after_a = s.ControlDependencies({a});
   const Endpoint c = op::Identity(s, x, {.name = "c"});
   EXPECT_THAT(ControlsOf(s, c), ElementsAre("a"));
-  // What waits by its input does not wait again.
+  // A node that waits by its input does not wait again.
   EXPECT_THAT(ControlsOf(s, op::Identity(s, c)), IsEmpty());
   {
     const auto after_b = s.ControlDependencies({b, x});
@@ -246,7 +246,7 @@ TEST(ControlScopes, OpsInsideWaitOnce) {
   EXPECT_THAT(ControlsOf(s, op::NoOp(s)), ElementsAre("a"));
 }
 
-// What an outer scope names an inner one does not name again, so that an op whose input was added in the
+// An inner scope does not name again what an outer one names, so that an op whose input was added in the
 // outer one waits for neither, as in TensorFlow 2.15.
 TEST(ControlScopes, OuterScopesNameFirst) {
   Scope s;

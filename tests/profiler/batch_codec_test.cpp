@@ -67,7 +67,8 @@ TEST(BatchCodecTest, TextsThatAreNotThereAreRefused) {
   EXPECT_FALSE(DecodeBatch(EncodeBatch(batch), &read));
 }
 
-// Whatever is changed, what decodes names only texts that exist; no count makes it reserve what is not there.
+// However bytes are changed, what decodes names only texts that exist; no count makes it reserve what is not
+// there.
 TEST(BatchCodecTest, ChangedBytesAreSafe) {
   const std::string bytes = EncodeBatch(SampleBatch());
   std::mt19937_64 random(7);

@@ -242,7 +242,7 @@ TEST(CuptiDecoderTest, NamesAtBadAddressesAreCountedAndDoNotCrash) {
   EXPECT_EQ(batch.texts[batch.kernels[3].name], kName);
 }
 
-// The same name is one text of its buffer, and is read again in the next one.
+// A name is one text of its buffer, and is read again in the next one.
 TEST(CuptiDecoderTest, NamesAreReadOnceABuffer) {
   std::string name = "first";
   name.resize(40);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is written down about CUPTI, held against the headers that are at hand: when this is compiled. And
+// Notes about CUPTI, held against the headers that are at hand when this is compiled. And
 // against the library, if there is one.
 #include <cupti_activity.h>
 #include <cupti_callbacks.h>
@@ -153,7 +153,7 @@ AT(MemcpyFields::context, Memcpy, contextId);
 AT(MemcpyFields::stream, Memcpy, streamId);
 AT(MemcpyFields::correlation, Memcpy, correlationId);
 AT(MemcpyFields::graph_node, Memcpy, graphNodeId);
-// What is read of both kinds of copies.
+// These fields are read of both kinds of copies.
 AT(MemcpyFields::copy_kind, Peer, copyKind);
 AT(MemcpyFields::src_kind, Peer, srcKind);
 AT(MemcpyFields::dst_kind, Peer, dstKind);
@@ -332,7 +332,7 @@ static_assert(cupti::kSharedLimitOptIn == CUPTI_FUNC_SHMEM_LIMIT_OPTIN &&
 
 class CuptiAtHandTest : public testing::Test {
  protected:
-  // Those from 13.2 on do nothing without a driver, or crash.
+  // Versions from 13.2 on do nothing without a driver, or crash.
   void SetUp() override {
     if (CUPTI_API_VERSION >= 130200 && !HasCudaDriver()) GTEST_SKIP() << "CUPTI from 13.2 on needs a driver";
     static std::string reason;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is decided when a CUPTI is loaded: whether it can be used, and what its records are.
+// A CUPTI is loaded: whether it can be used, and what its records are.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

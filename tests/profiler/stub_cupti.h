@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What CUPTI of any version says of records and calls: sizes, its iterator, names.
+// A stub of CUPTI of any version: sizes of records and calls, its iterator, names.
 #pragma once
 
 #include <cstring>

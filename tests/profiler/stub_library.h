@@ -14,7 +14,7 @@
 
 namespace lanescope::profiler {
 
-// What all versions have in common; a test sets GetVersion and GetNextRecord.
+// The functions that all versions have; a test sets GetVersion and GetNextRecord.
 inline cupti::Functions StubFunctions() {
   cupti::Functions functions;
   functions.GetResultString = [](cupti::Result, const char** text) {

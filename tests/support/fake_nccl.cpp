@@ -6,69 +6,24 @@
 #include "tests/support/fake_nccl.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "tests/support/fake_nccl_operation.h"
+
 namespace {
 
 using lanescope::test::FakeNcclStreams;
+using namespace lanescope::test::fake_nccl;
 
 constexpr int kSuccess = 0, kInternalError = 3, kInvalidArgument = 4, kInvalidUsage = 5, kInProgress = 7;
-constexpr int kInt8 = 0, kInt64 = 4, kFloat = 7, kDouble = 8, kAvg = 4;
-
-struct Operation;
-
-// The ranks that find each other; `ordinals` are -1 until they have come.
-struct Clique {
-  std::vector<int> ordinals;
-  bool in_one_process = false;
-  std::deque<std::shared_ptr<Operation>> open;  // to which some rank has not given its part yet
-
-  bool IsWhole() const { return std::ranges::count(ordinals, -1) == 0; }
-};
-
-// One rank. Outlives the communicator's handle, for what is still on streams.
-struct Rank {
-  std::shared_ptr<Clique> clique;
-  int rank = 0;
-  bool blocking = true;
-  int looks_in_progress = 0;  // not blocking: so often it will be in progress yet
-  bool aborted = false;
-};
 
 struct Comm {
   std::shared_ptr<Rank> rank;
-};
-
-enum class Kind { kAllReduce, kAllGather, kReduceScatter, kTransfer };
-
-struct Call {
-  Kind kind;
-  std::shared_ptr<Rank> rank;
-  int peer;  // kTransfer
-  bool sends;
-  const void* from;
-  void* to;
-  size_t count;
-  int type, operation;
-  void* stream;
-
-  int ordinal() const { return rank->clique->ordinals[static_cast<size_t>(rank->rank)]; }
-};
-
-struct Operation {
-  Kind kind;
-  std::vector<Call> calls;  // of the ranks that have called so far
-  std::vector<bool> at_front;
-  size_t parts = 0;
-  bool done = false;
-  std::vector<char> result;
 };
 
 struct Part {
@@ -94,72 +49,6 @@ bool Count(const char* name) {
   return true;
 }
 
-size_t SizeOf(int type) {
-  return type == kInt8 ? 1 : type == kFloat ? 4 : type == kInt64 || type == kDouble ? 8 : 0;
-}
-
-template <typename T>
-T Combine(int operation, T a, T b) {
-  switch (operation) {
-    case 0:
-      return a + b;
-    case 1:
-      return a * b;
-    case 2:
-      return a > b ? a : b;
-    case 4:
-      return a + b;  // of which the average is made
-    default:
-      return a < b ? a : b;
-  }
-}
-
-std::vector<Call> ByRank(const Operation& operation) {
-  std::vector<Call> by_rank = operation.calls;
-  std::ranges::sort(by_rank, {}, [](const Call& call) { return call.rank->rank; });
-  return by_rank;
-}
-
-// In the order of the ranks.
-template <typename T>
-void Reduce(Operation* reduction) {
-  const std::vector<Call> by_rank = ByRank(*reduction);
-  const Call& first = by_rank[0];
-  const size_t count = reduction->result.size() / sizeof(T);
-  std::vector<T> sum(count), other(count);
-  std::memcpy(sum.data(), first.from, count * sizeof(T));
-  for (size_t rank = 1; rank < by_rank.size(); ++rank) {
-    std::memcpy(other.data(), by_rank[rank].from, count * sizeof(T));
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] = Combine(first.operation, sum[i], other[i]);
-  }
-  if (first.operation == kAvg) {
-    for (T& value : sum) value /= static_cast<T>(by_rank.size());
-  }
-  std::memcpy(reduction->result.data(), sum.data(), reduction->result.size());
-}
-
-void WorkForAll(Operation* operation) {
-  const Call& first = operation->calls[0];
-  operation->done = true;
-  const size_t part = first.count * SizeOf(first.type);
-  const bool of_all = operation->kind == Kind::kAllGather || operation->kind == Kind::kReduceScatter;
-  operation->result.resize(of_all ? part * operation->parts : part);
-  if (operation->kind == Kind::kAllGather) {
-    char* to = operation->result.data();
-    for (const Call& call : ByRank(*operation))
-      to = std::copy_n(static_cast<const char*>(call.from), part, to);
-  } else if (operation->kind == Kind::kTransfer) {
-    const Call& sender = *std::ranges::find(operation->calls, true, &Call::sends);
-    std::memcpy(operation->result.data(), sender.from, operation->result.size());
-  } else if (first.type == kFloat) {
-    Reduce<float>(operation);
-  } else if (first.type == kDouble) {
-    Reduce<double>(operation);
-  } else {
-    Reduce<int64_t>(operation);
-  }
-}
-
 // Whether the part at the front of its stream goes on.
 bool MayRun(void* data) {
   const std::lock_guard<std::mutex> lock(mutex);
@@ -180,12 +69,7 @@ void RunPart(void* data) {
   const Call& call = operation.calls[part->number];
   if (call.rank->aborted) return;
   if (!operation.done) WorkForAll(&operation);
-  if (call.to == nullptr) return;
-  const size_t own = call.count * SizeOf(call.type);
-  if (operation.kind == Kind::kReduceScatter)
-    std::memcpy(call.to, operation.result.data() + own * static_cast<size_t>(call.rank->rank), own);
-  else
-    std::memcpy(call.to, operation.result.data(), operation.result.size());
+  TakeResult(operation, call);
 }
 
 void DropPart(void* data) { delete static_cast<Part*>(data); }
@@ -253,7 +137,7 @@ int Forget(const char* name, Comm* comm, bool aborted) {
   Count(name);
   if (aborted) async_error = 0;
   comm->rank->aborted = aborted;
-  // What it has begun is never whole; it would keep its ranks, and these it.
+  // Operations that it has begun are never whole; they would keep its ranks, and these it.
   std::erase_if(comm->rank->clique->open, [&](const auto& operation) {
     return std::ranges::find(operation->calls, comm->rank, &Call::rank) != operation->calls.end();
   });

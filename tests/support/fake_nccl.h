@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests ask of the NCCL that is none (fake_nccl.cpp), beside NCCL's own names.
+// Questions of tests to the fake NCCL (fake_nccl.cpp), beside NCCL's own names.
 #pragma once
 
 namespace lanescope::test {

@@ -129,7 +129,7 @@ __attribute__((always_inline)) inline bool Strikes(Kind of) {
   while (true) pause();
 }
 
-// Of an operation that moves no bytes.
+// Says it for an operation that moves no bytes.
 bool Fails(Kind of, int error) {
   if (!Strikes(of)) return false;
   if (action == Action::kKill) Kill();

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kSectorBytes = 512;
 
-// What the layer does next; shared by all its files.
+// Decides what the layer does next; shared by all its files.
 struct FaultPlan {
   std::atomic<int64_t> steps{0};
   std::atomic<int64_t> first{INT64_MAX}, last{INT64_MAX};
@@ -134,7 +134,7 @@ sqlite3_vfs vfs_layer;
 FaultyFiles::FaultyFiles() {
   LANESCOPE_CHECK(vfs_below == nullptr);
   vfs_below = sqlite3_vfs_find(nullptr);
-  // What needs no counting goes to the functions below: SQLite's Unix layer keeps no state in its
+  // Calls that need no counting go to the functions below: SQLite's Unix layer keeps no state in its
   // sqlite3_vfs.
   vfs_layer = *vfs_below;
   vfs_layer.pNext = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TensorFlow recorded of small graphs, committed compressed.
+// Cases that TensorFlow recorded of small graphs, committed compressed.
 #pragma once
 
 #include <zlib.h>

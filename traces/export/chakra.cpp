@@ -34,7 +34,7 @@ int64_t CollectiveType(const std::string& kind) {
   return found == kKinds.end() ? -1 : found - kKinds.begin();
 }
 
-// What a rank's file is about; neither: all that ran.
+// Says what a rank's file is about; neither: all that ran.
 struct ChakraRank {
   int gpu = -1, task = -1;
 };
@@ -80,7 +80,7 @@ class ChakraWriter {
     return timeline_.processes[static_cast<size_t>(TrackOf(slice).process)];
   }
 
-  // Of a copy between tasks.
+  // One end of a copy between tasks.
   struct End {
     int other = 0;  // slice
     bool sends = false;
@@ -96,8 +96,8 @@ class ChakraWriter {
     }
   }
 
-  // What waits for a copy between tasks waits in each of the two for the end that is there, and what a copy
-  // waits for is waited for by both.
+  // Work that waits for a copy between tasks waits in each of the two for the end that is there; both ends
+  // wait for what the copy waits for.
   void AddDependency(const Timeline::Arrow& arrow) {
     const auto ends = [this](int slice) {
       std::vector<int> both{slice};
@@ -115,7 +115,7 @@ class ChakraWriter {
     return rank_.task >= 0 ? ProcessOf(slice).task == rank_.task : TrackOf(slice).device == rank_.gpu;
   }
 
-  // What ran on the rank's devices, and the calls of the threads that launched it.
+  // Whether it ran on the rank's devices, or is a call of the threads that launched what did.
   bool IsNode(int slice) const {
     const Timeline::Slice& of = Slice(slice);
     if (of.kind == SliceKind::kStep || of.kind == SliceKind::kRange) return false;
@@ -126,7 +126,7 @@ class ChakraWriter {
 
   static uint64_t NumberOf(int slice) { return static_cast<uint64_t>(slice) + 1; }
 
-  // Of a track that stands among those of its task the device is the first word of its name.
+  // The device is the first word of the name of a track that stands among those of its task.
   std::string DeviceOf(const Timeline::Track& track) const {
     const Timeline::Process& process = timeline_.processes[static_cast<size_t>(track.process)];
     return process.is_task() ? process.name + " " + track.name.substr(0, track.name.find(' ')) : process.name;

@@ -41,7 +41,7 @@ for (const box of document.querySelectorAll('.timeline')) {
     if (track.process !== process) lines.push({ heading: process = track.process });
     lines.push(track);
   }
-  // What lies within another slice stands below it.
+  // A slice that lies within another one stands below it.
   let height = axis;
   for (const line of lines) {
     const s = line.slices || [], open = [];

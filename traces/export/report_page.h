@@ -26,10 +26,10 @@ struct PageSection {
   std::string timeline;  // of TimelineData; empty: none
 };
 
-// What a page draws of a run, in at most so many slices: where there are more, neighbours in a row that are
-// short for the whole become one with their number.
+// Gives what a page draws of a run, in at most so many slices: where there are more, neighbours in a row that
+// are short for the whole become one with their number.
 std::string TimelineData(const TraceRun& run, size_t max_slices);
-// Of a run that is read on the way.
+// Draws a run that is read on the way.
 std::string TimelineData(TraceReader& reader, int number, size_t max_slices);
 
 // Texts are escaped; svg and timelines are taken as they are.

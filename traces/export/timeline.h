@@ -13,7 +13,7 @@
 
 namespace lanescope::traces {
 
-// Of a copy between tasks kMessage stands in the task that does not carry it out.
+// A kMessage of a copy between tasks stands in the task that does not carry it out.
 enum class SliceKind : uint8_t { kStep, kKernel, kCommunication, kCopy, kMemset, kApiCall, kRange, kMessage };
 std::string_view SliceKindName(SliceKind kind);  // "kernel"
 
@@ -29,7 +29,7 @@ struct Timeline {
 
     bool is_task() const { return task >= 0; }
   };
-  // What stands in one row: two of its slices overlap only where one holds the other.
+  // One row of slices: two of them overlap only where one holds the other.
   struct Track {
     int process = 0;
     std::string name;         // "stream 7 (NCCL)", "thread 101", of a task "GPU:0 copy-in"

@@ -23,7 +23,7 @@ struct Span {
   int64_t length() const { return last > first ? last - first : 0; }
 };
 
-// What is drawn of slices that stand in rows of one name, in columns.
+// Slices to draw that stand in rows of one name, in columns.
 struct DrawnSlices {
   std::vector<int64_t> start_ns, end_ns;
   std::vector<int> name;
@@ -172,7 +172,7 @@ class PageTimeline : public TimelineSlices {
     std::unordered_map<int, int64_t> name_of;
     bool joined = false;
     for (size_t i = 0; i < rows.size(); ++i) {
-      // Of each: start, length, name, kind, number of slices.
+      // Each has: start, length, name, kind, number of slices.
       nlohmann::json slices = nlohmann::json::array();
       for (const Drawn& drawn : rows[i]) {
         const auto slice = static_cast<size_t>(drawn.slice);

@@ -133,7 +133,7 @@ void TimelineSlices::Copy(const TraceCopy& copy) {
   AddOtherEnd(copy, slice, number);
 }
 
-// Of a copy between tasks, in that task of the two whose device does not carry it out.
+// Adds a copy between tasks to that task of the two whose device does not carry it out.
 void TimelineSlices::AddOtherEnd(const TraceCopy& copy, Timeline::Slice slice, int number) {
   const int from = TaskOf(copy.src), to = TaskOf(copy.dst);
   if (from == to || from < 0 || to < 0) return;

@@ -41,7 +41,7 @@ class TimelineSlices : public RunSink {
   // A slice; its number.
   virtual int Keep(const TrackKey& key, const Timeline::Slice& slice) = 0;
   virtual void KeepCall(int /*slice*/) {}
-  // What it was launched by and which command it is of. -1: nobody says.
+  // The launch and the command that a slice comes from. -1: unknown.
   struct Cause {
     int api = -1, step = -1, schedule = -1, command = -1;
   };

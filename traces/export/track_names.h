@@ -18,8 +18,8 @@ struct TrackKey {
   enum class Group { kSteps, kDevice, kHost } group = Group::kDevice;
   int64_t process = 0;  // device, or global process
   int64_t track = 0;    // stream, or thread; -1: the ranges of a whole process
-  // Of a device beside its streams' own: what the program called what ran on one, or messages that another
-  // task's device carries out.
+  // Rows of a device beside its streams' own: what the program called what ran on one, or messages that
+  // another task's device carries out.
   enum class Of { kActivities, kAnnotations, kSent, kReceived } of = Of::kActivities;
   auto operator<=>(const TrackKey&) const = default;
 };
@@ -32,7 +32,7 @@ class TrackNames {
   // Something ran on a stream. Before its name is asked for.
   void Note(int device, int stream, bool communication);
 
-  // Of several ranks the devices and processes of each stand together, machine by machine, and so do the
+  // Devices and processes of each of several ranks stand together, machine by machine, and so do the
   // devices of each of several tasks: by this, then by key. -1: of no rank or task, or there are no several.
   int64_t PlaceOf(const TrackKey& key) const;
   // Whose device's it is: index into TraceRun::tasks; -1: nobody's.

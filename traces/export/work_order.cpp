@@ -26,7 +26,8 @@ class WorkBeforeSyncs {
       }
       if (begun_.insert(at).second) {
         for (const int holder : view_.holders[at]) {
-          // What has begun and is not known waits for itself in a circle, which a damaged file may claim.
+          // Work that has begun and is not known waits for itself in a circle, which a damaged file may
+          // claim.
           if (!IsWork(holder) && !Known(holder) && !begun_.contains(holder)) open_.push_back(holder);
         }
       } else {

@@ -162,7 +162,7 @@ class Changer {
     return SpeedUp("host work", [](const ReplayTask& task) { return task.kind == Kind::kHostWork; });
   }
 
-  // What passes between call and start includes what the call took.
+  // The time between call and start includes what the call took.
   int64_t SetLaunchOverhead() {
     Need(WhyNoHostTimes(graph_));
     const int64_t overhead = ParseDuration(value_);

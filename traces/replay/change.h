@@ -29,18 +29,18 @@ void OverlapTasks(const std::vector<char>& chosen, ReplayGraph* graph);
 
 // By task, whether it was launched in a range of such a name, of its launching thread.
 std::vector<char> InRange(std::string_view glob, const ReplayGraph& graph);
-// What is chosen runs on the stream of this number, behind what was on its own before it; nothing of its own
-// waits for it.
+// Moves the chosen tasks to the stream of this number, behind what was on its own before it; nothing of its
+// own waits for it.
 void MoveToStream(const std::vector<char>& chosen, int64_t stream, ReplayGraph* graph);
 
-// What links between GPUs carry, or those between a GPU and the host. The fastest of a kind (of copies, of
-// collectives) says what they carry in the trace; what others take beyond that stays. Returns how many copies
-// and parts of collectives say how much they move.
+// Sets what links between GPUs carry, or those between a GPU and the host. The fastest of a kind (of copies,
+// of collectives) says what they carry in the trace; what others take beyond that stays. Returns how many
+// copies and parts of collectives say how much they move.
 int64_t SetLinkBandwidth(double bytes_per_second, bool of_host, ReplayGraph* graph);
 
-// What a process launches in a step and between two of its waits as one graph: the host launches it and waits
-// for it, and what else the threads that launched did in the step goes; operations keep their order on their
-// streams and what they waited for. A step lasts from its launch. Returns the number of graphs.
+// Makes one graph of what a process launches in a step between two of its waits: the host launches it and
+// waits for it, and what else the threads that launched did in the step goes; operations keep their order on
+// their streams and what they waited for. A step lasts from its launch. Returns the number of graphs.
 int64_t CaptureSteps(ReplayGraph* graph);
 // Whether the call launches a graph.
 bool LaunchesGraph(const ReplayGraph& graph, const ReplayTask& call);

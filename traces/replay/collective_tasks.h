@@ -9,7 +9,7 @@
 
 namespace lanescope::traces {
 
-// Of kernels that all GPUs have, where the last to begin did so before the first had ended: fills the graph's
+// Finds kernels that all GPUs have, where the last began before the first had ended, and fills the graph's
 // collectives, what their tasks take from then on, and the counts of both. `task_of_operation`: by operation.
 void LinkCollectives(const TraceRun& run, const DeviceOperations& operations,
                      const std::vector<int>& task_of_operation, ReplayGraph* graph);

@@ -137,7 +137,7 @@ int DeviceOperations::FindStream(int64_t global_pid, int device, int number) con
   return found == stream_numbers_.end() ? -1 : found->second;
 }
 
-// What the event that a synchronisation names comes after; -1: the trace does not say, or nothing.
+// Finds what the event that a synchronisation names comes after; -1: the trace does not say, or nothing.
 int DeviceOperations::EventBefore(const TraceSynchronization& sync) const {
   const int recorded = calls_.Find(sync.global_pid, sync.recorded_by, INT64_MAX);
   if (sync.recorded_by < 0 || recorded < 0) return -1;
@@ -153,8 +153,8 @@ void DeviceOperations::AddAwaited(const TraceApiCall& call, int operation, HostW
   wait->until_ns = std::max(wait->until_ns, awaited.end_ns);
 }
 
-// Of a call that no record explains. For one stream or event: whichever of the process' streams had its last
-// work end inside the call, of several the last.
+// Handles a call that no record explains. For one stream or event: whichever of the process' streams had its
+// last work end inside the call, of several the last.
 void DeviceOperations::WaitByName(const TraceApiCall& call, HostWait* wait) const {
   const std::string& name = run_.Text(call.name);
   const bool all = Has(name, "DeviceSynchronize") || Has(name, "CtxSynchronize");

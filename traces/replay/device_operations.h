@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran on GPUs, stream by stream, and which of it a call waited for. Internal to traces.
+// Operations of GPUs, stream by stream, and which of them a call waited for. Internal to traces.
 #pragma once
 
 #include <cstdint>

@@ -110,7 +110,7 @@ class HostTaskMaker {
     return static_cast<int>(made_.tasks.size()) - 1;
   }
 
-  // What the thread did from `now` to its next call.
+  // Adds what the thread did from `now` to its next call.
   void AddGap(int queue, int64_t thread, int64_t now, const TraceApiCall& next) {
     int64_t silent = 0, from = now;
     int last = -1;

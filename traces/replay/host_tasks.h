@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What threads did, as tasks. Internal to traces.
+// The work of host threads, as tasks. Internal to traces.
 #pragma once
 
 #include <cstdint>

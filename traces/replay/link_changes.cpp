@@ -10,7 +10,7 @@
 namespace lanescope::traces {
 namespace {
 
-// What of a task links between GPUs, or those of the host, must carry.
+// The part of a task that links between GPUs, or those of the host, must carry.
 struct Carried {
   std::string kind;
   double bytes = 0;

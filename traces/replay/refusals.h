@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace does not say, so that no change of it can be predicted. Internal to traces.
+// Reasons why no change of a trace can be predicted: what it does not say. Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace lanescope::traces {
 // How long NCCL's kernels transfer: of those that one GPU alone has nobody knows. A few of them keep their
 // time.
 std::string WhyNoTransferTimes(const ReplayGraph& graph);
-// Who waits for whom: nobody where GPUs have no collectives in common, or parts of them are missing.
+// Nobody waits where GPUs have no collectives in common, or parts of them are missing.
 std::string WhyNoRankWaits(const ReplayGraph& graph);
-// What the host held up.
+// Says why what the host held up is unknown.
 std::string WhyNoHostTimes(const ReplayGraph& graph);
 // How collectives would take on `ranks` GPUs.
 std::string WhyNotRanks(int64_t ranks, const ReplayGraph& graph);

@@ -35,7 +35,7 @@ class Player {
   }
 
  private:
-  // What nothing holds up begins when it did.
+  // A task that nothing holds up begins when it did.
   int64_t StartOf(size_t number) const {
     const ReplayTask& task = graph_.tasks[number];
     const auto holds = graph_.holds[static_cast<int>(number)];
@@ -108,7 +108,7 @@ class ViewMaker {
       command.dst = device;
     }
     view_.commands.push_back(command);
-    // What is apart has a lane of its own, since those of no queue wait for each other in theirs.
+    // A task apart has a lane of its own, since those of no queue wait for each other in theirs.
     const int lane_key = task.apart ? -1 - static_cast<int>(number) : 2 * task.queue + (copy ? 1 : 0);
     const auto [lane, is_new] = lanes_.try_emplace(lane_key, nullptr);
     if (is_new) lane->second = view_.AddLane(device, copy);

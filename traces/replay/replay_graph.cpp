@@ -90,7 +90,7 @@ class GraphBuilder {
     }
     std::vector<int> order(tasks.size()), position(tasks.size());
     std::iota(order.begin(), order.end(), 0);
-    // What a thread does once another's call has returned comes after that, if both are at one time.
+    // Tasks of a thread that follow another thread's call come after it, if both are at one time.
     std::vector<char> later(tasks.size(), 0);
     for (const HostTasks::HandOver& hand_over : host_.hand_overs) {
       const auto task = static_cast<size_t>(hand_over.task);
@@ -115,8 +115,8 @@ class GraphBuilder {
     graph_.facts.calls = static_cast<int64_t>(run_.api_calls.size());
   }
 
-  // What usually passes between a call and what it launched on an idle stream, and between two operations of
-  // a stream of which the second was launched before the first had ended.
+  // Finds what usually passes between a call and what it launched on an idle stream, and between two
+  // operations of a stream of which the second was launched before the first had ended.
   void FindUsual() {
     for (const DeviceOperation& operation : operations_.all()) {
       const int launcher = LauncherOf(operation);
@@ -148,7 +148,7 @@ class GraphBuilder {
     const int64_t free = operation.before < 0 ? INT64_MIN : Operation(operation.before).end_ns;
     const bool usual = !operation.in_graph;
     if (passed >= 0) latency_.Bound(call.name, passed);
-    // What a stream did before the trace began it may still have been at.
+    // A stream may still have been at work that began before the trace did.
     const bool idle = operation.before < 0 ? passed <= kLongestLaunchNs : free <= call.start_ns;
     if (passed >= 0 && idle) {
       latency_.Add(call.name, passed);
@@ -251,7 +251,7 @@ class GraphBuilder {
     if (operation.before < 0) return explained;
     const DeviceOperation& before = Operation(operation.before);
     const int64_t passed = operation.start_ns - before.end_ns;
-    // Those that overlap, and those that nobody launched, keep what is between them.
+    // Operations that overlap, and those that nobody launched, keep what is between them.
     const bool keeps = passed < -kUsualNs || launcher < 0;
     const int64_t lag = keeps ? passed : gap_.Of(GapKey(operation));
     if (Hold(task, Why::kStream, TaskOf(operation.before), lag))
@@ -275,8 +275,8 @@ class GraphBuilder {
     return explained;
   }
 
-  // What had ended last on another stream of its device, if that was after all that explains it; else the
-  // delay stays. Longer than usual after that it began since the device was busy, and keeps that.
+  // Finds what had ended last on another stream of its device, if that was after all that explains it; else
+  // the delay stays. Longer than usual after that it began since the device was busy, and keeps that.
   void Explain(int number, int64_t delay_ns, const Ends& ends) {
     const DeviceOperation& operation = Operation(number);
     auto end = std::ranges::upper_bound(ends, std::pair(operation.start_ns + kDigitNs, INT32_MAX));

@@ -54,7 +54,7 @@ struct ReplayQueue {
   int stream = -1;         // the trace's number
 };
 
-// What was recorded, and what had to be taken from times. Counts.
+// Counts what was recorded, and what had to be taken from times.
 struct ReplayFacts {
   int64_t operations = 0, calls = 0, launched = 0;  // launched: operations whose call is recorded
   int64_t waits = 0, waits_by_time = 0;             // of streams for each other

@@ -9,7 +9,7 @@
 namespace lanescope::traces {
 namespace {
 
-// What a GPU does until it is at a collective.
+// A GPU's time until it is at a collective.
 struct Approach {
   int64_t from_ns = 0, until_ns = 0;
   double factor = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What usually passes between two things of a trace. Internal to traces.
+// Usual times between two things of a trace. Internal to traces.
 #pragma once
 
 #include <algorithm>

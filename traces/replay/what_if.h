@@ -31,7 +31,7 @@ struct WhatIf {
     std::string text;
     int64_t count = 0;  // of kernels, copies, calls or collectives that it concerns
   };
-  // What is on the path of either, means over the steps.
+  // An op on the path of either, means over the steps.
   struct PathOp {
     std::string name;
     int64_t replayed_ns = 0, predicted_ns = 0;
@@ -43,8 +43,8 @@ struct WhatIf {
   std::vector<Change> changes;
   ReplayPath replayed, predicted;
   std::vector<PathOp> ops;  // longest first
-  // Of changes by ratios that spread: the mean predicted step where all of them are what 5% and 95% of those
-  // measured are under.
+  // The range of changes by ratios that spread: the mean predicted step where all of them are what 5% and 95%
+  // of those measured are under.
   struct Range {
     int64_t low_ns = 0, high_ns = 0;
   };
@@ -54,14 +54,14 @@ struct WhatIf {
   double measured_ns() const { return Mean(&Step::measured_ns); }
   double replayed_ns() const { return Mean(&Step::replayed_ns); }
   double predicted_ns() const { return Mean(&Step::predicted_ns); }
-  // Of the replay without changes.
+  // The error of the replay without changes.
   double error() const { return measured_ns() > 0 ? replayed_ns() / measured_ns() - 1 : 0; }
 
  private:
   double Mean(int64_t Step::*part) const;
 };
 
-// What FindWhatIf understands, for messages.
+// Lists the forms that FindWhatIf understands, for messages.
 std::string WhatIfForms();
 
 // Changes, each as it is given on the command line:
@@ -94,8 +94,8 @@ struct WhatIfProfiles {
 WhatIfProfiles ProfileWhatIf(const ReplayGraph& graph, const std::vector<std::string>& changes,
                              int step = -1);
 
-// Of a run of a trace: a capture, or another tool's. Throws FailedPrecondition for a run of a graph of ours,
-// which `simulate GRAPH` predicts.
+// Reads a run of a capture, or of another tool's trace. Throws FailedPrecondition for a run of a graph of
+// ours, which `simulate GRAPH` predicts.
 ReplayGraph ReadReplayGraph(TraceReader& reader, int run);
 
 }  // namespace lanescope::traces

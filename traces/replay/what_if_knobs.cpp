@@ -27,7 +27,7 @@ constexpr int64_t kLeastOverheadNs = 20'000;  // that a slider of launches reach
 constexpr size_t kMostKernels = 8, kMostCopies = 4;
 constexpr size_t kLongestLabel = 60;
 
-// What a change concerns.
+// The tasks that a change concerns.
 struct Concerned {
   int64_t count = 0, ns = 0;
   void Add(const ReplayTask& task) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a trace can be changed and how far, for sliders.
+// Knobs for sliders: what of a trace can be changed, and how far.
 #pragma once
 
 #include <cstdint>

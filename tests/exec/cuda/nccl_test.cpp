@@ -7,83 +7,12 @@
 #include <map>
 #include <random>
 
-#include "core/expand/functions.h"
 #include "core/record/recorder.h"
-#include "exec/cuda/nccl_library.h"
-#include "exec/device/backends.h"
 #include "tests/exec/cuda/fake_nccl_use.h"
-#include "tests/exec/cuda/stub_harness.h"
+#include "tests/exec/cuda/reduced_steps.h"
 
 namespace lanescope::exec::test {
 namespace {
-
-std::string GpuName(int gpu) { return "/gpu:" + std::to_string(gpu); }
-
-// Steps of a graph on a machine, its all-reduces as joint launches or as copies.
-class Reduced {
- public:
-  Reduced(const Graph& graph, std::map<std::string, Tensor> feeds, std::vector<std::string> fetches,
-          const Machine& machine, bool joint, bool graphs = true)
-      : machine_(machine), request_{std::move(feeds), std::move(fetches), {}} {
-    InlineOptions options;
-    options.collectives.joint_launches = joint;
-    std::vector<std::pair<Endpoint, TensorInfo>> known;
-    for (const auto& [name, tensor] : request_.feeds) {
-      options.feeds[name].dtype = tensor.dtype();
-      options.feeds[name].shape = tensor.shape();
-    }
-    graph_ = InlineFunctions(graph, options);
-    for (const auto& [name, info] : options.feeds) known.emplace_back(graph_.FindEndpoint(name), info);
-    const GraphInfo info = InferGraph(graph_, known);
-    placement_ = PlaceByStrategy("annotated", {graph_, info, machine_, RooflineCost(), {}});
-    SessionOptions session;
-    session.devices.graphs = graphs;
-    session_ = std::make_unique<Session>(graph_, placement_, machine_, session);
-  }
-  std::vector<Tensor> Step() { return session_->Run(request_).fetches; }
-  Session& session() { return *session_; }
-  const RunRequest& request() const { return request_; }
-  const Graph& graph() const { return graph_; }
-
- private:
-  const Machine machine_;
-  const RunRequest request_;
-  Graph graph_;
-  Placement placement_;
-  std::unique_ptr<Session> session_;
-};
-
-template <typename T>
-Tensor Numbers(int64_t count, int first) {
-  Tensor tensor(DataTypeOf<T>::value, Shape{count});
-  for (int64_t i = 0; i < count; ++i) tensor.data<T>()[i] = static_cast<T>((first + 3 * i) % 5 + 1);
-  return tensor;
-}
-
-// On each GPU: a square, the all-reduce of those, its negation.
-Graph SumOfSquares(int gpus, DataType dtype, const std::string& reduction, int64_t count) {
-  GraphBuilder builder;
-  for (int i = 0; i < gpus; ++i) {
-    const std::string at = std::to_string(i);
-    const Endpoint x = builder.Placeholder("x" + at, dtype, Shape{count});
-    const Endpoint square = builder.Op("Square", "square" + at).Input(x).Device(GpuName(i)).Build();
-    const Endpoint sum = builder.Op("NcclAllReduce", "sum" + at)
-                             .Input(square)
-                             .Attr("reduction", reduction)
-                             .Attr("num_devices", gpus)
-                             .Attr("shared_name", "squares")
-                             .Device(GpuName(i))
-                             .Build();
-    builder.Op("Neg", "y" + at).Input(sum).Device(GpuName(i)).Build();
-  }
-  return builder.Take();
-}
-
-std::vector<int> Ordinals(int gpus) {
-  std::vector<int> ordinals;
-  for (int i = 0; i < gpus; ++i) ordinals.push_back(i);
-  return ordinals;
-}
 
 template <typename T>
 void ExpectReduced(int gpus, const std::string& reduction, bool graphs) {
@@ -365,43 +294,6 @@ TEST_F(TwoGpus, PartsAreRecorded) {
   const auto queue_of = [&](const Event& event) { return step.schedule->commands[event.command].queue; };
   EXPECT_NE(step.schedule->queues[queue_of(parts[0])].device,
             step.schedule->queues[queue_of(parts[1])].device);
-}
-
-// Without the library, with one that is too old, and with what is none: one line says so, and what to do.
-TEST(NcclLibrary, WhatIsMissing) {
-  StubGuard stub;
-  const std::map<std::string, Tensor> feeds{{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}};
-  for (const auto& [file, reason] : std::map<std::string, std::string>{
-           {"/no/such/libnccl.so.2", "NCCL cannot be loaded (/no/such/libnccl.so.2: "},
-           {LANESCOPE_FAKE_NCCL_OLD, "NCCL 2.10.3 is too old; install 2.13.0 or later"},
-           {LANESCOPE_NO_NCCL, "is not NCCL: it has no ncclGetVersion"}}) {
-    const NcclFile named(file);
-    std::string said;
-    EXPECT_EQ(cuda::LoadNccl(&said), nullptr);
-    EXPECT_NE(said.find(reason), std::string::npos) << said;
-    EXPECT_EQ(said.find('\n'), std::string::npos);
-    EXPECT_FALSE(HasJointLaunches(GpuMachine({0, 1})));
-    ExpectError(Code::kFailedPrecondition, {reason, "; --all-reduce ring does without it"}, [&] {
-      Reduced(SumOfSquares(2, DataType::kFloat, "sum", 8), feeds, {"y0"}, GpuMachine({0, 1}), true).Step();
-    });
-    EXPECT_EQ(stub->live_objects(), 0) << "what the program had made when it threw";
-  }
-}
-
-TEST(NcclLibrary, IsForSeveralGpusOfHardware) {
-  StubGuard stub;
-  FakeNccl nccl(&*stub);
-  std::string reason;
-  ASSERT_NE(cuda::LoadNccl(&reason), nullptr);
-  EXPECT_EQ(cuda::LoadNccl(&reason)->VersionText(), "2.28.9");
-  EXPECT_TRUE(HasJointLaunches(GpuMachine({0, 1})));
-  EXPECT_FALSE(HasJointLaunches(GpuMachine({0})));
-  EXPECT_FALSE(HasJointLaunches(FastMachine(2)));
-  ExpectError(Code::kFailedPrecondition, {"parts of one GPU"}, [&] {
-    Reduced(SumOfSquares(2, DataType::kFloat, "sum", 8),
-            {{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}}, {"y0"}, GpuMachine({0, 0}), true)
-        .Step();
-  });
 }
 
 }  // namespace

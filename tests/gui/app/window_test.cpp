@@ -152,7 +152,7 @@ TEST_F(WindowTest, ARealWindowTakesMouseAndKeys) {
   EXPECT_TRUE(FramesUntil("xdotool key --delay 8 slash a b c d e f g h i j k l m n o p q r s", 500, &window,
                           &app, [&] { return state.search == "abcdefghijklmnopqrs"; }))
       << state.search;
-  // What GLFW calls when files are dropped.
+  // GLFW calls this when files are dropped.
   GLFWwindow* native = glfwGetCurrentContext();
   const GLFWdropfun drop = glfwSetDropCallback(native, nullptr);
   glfwSetDropCallback(native, drop);

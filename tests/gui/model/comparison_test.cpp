@@ -110,7 +110,7 @@ TEST(DiffTest, ComparesWhatIsShown) {
   EXPECT_EQ(RunsToCompare(timeline, {.hidden = {keys[0]}}), std::pair(keys[1], keys[2]));
   EXPECT_EQ(RunsToCompare(timeline, {.selected = keys[2]}), std::pair(keys[0], keys[2]));
   EXPECT_EQ(RunsToCompare(timeline, {.selected = keys[1], .hidden = {keys[1]}}), std::pair(keys[0], keys[2]));
-  // What was chosen counts, shown or not; with one shown there is still a comparison.
+  // Chosen runs count, shown or not; with one shown there is still a comparison.
   EXPECT_EQ(RunsToCompare(timeline, {.a = keys[1], .b = keys[0], .hidden = {keys[0]}}),
             std::pair(keys[1], keys[0]));
   EXPECT_EQ(RunsToCompare(timeline, {.b = keys[0]}), std::pair(keys[1], keys[0]));

@@ -45,7 +45,7 @@ std::vector<std::string> SomeOps(const RunData& run, size_t count) {
   return names;
 }
 
-// What `simulate --strategy @placement.json --machine machine.json` computes with the trace's costs.
+// Computes what `simulate --strategy @placement.json --machine machine.json` does with the trace's costs.
 int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_path,
                        const std::string& machine_path) {
   const Machine machine = ReadMachine(machine_path);

@@ -114,7 +114,7 @@ TEST_F(LaunchTest, DetailsOfALaunch) {
   EXPECT_EQ(facts.shapes, "[[64, 512]]");
   EXPECT_EQ(facts.types, "[\"float\"]");
   EXPECT_EQ(facts.stack, (std::vector<std::string>{"model.py(3): attend", "train.py(9): main"}));
-  // Of two that ran at the same time the one of this device.
+  // Two ran at the same time: the one of this device is shown.
   EXPECT_EQ(ReadSliceFacts({Find(100, "void relu(float*)"), data_}, cancelled).block[0], 64);
 }
 

@@ -28,7 +28,7 @@ using test::PollUntil;
 
 constexpr int kOps = 4;
 
-// What depends on when something ran, in which process, and how often the file was opened.
+// Columns that depend on when something ran, in which process, and how often the file was opened.
 const std::set<std::string> kOfTheMoment = {"start",         "end",
                                             "duration",      "time",
                                             "startTime",     "stopTime",

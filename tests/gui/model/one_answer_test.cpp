@@ -89,10 +89,10 @@ void ExpectSameProfile(const RunProfile& a, const RunProfile& b) {
   }
 }
 
-// What the events of the run's schedule tell.
+// Events of the run's schedule tell the same.
 void ExpectEventsAgree(const traces::TraceRun& run, const RunView& read) {
   if (run.commands.empty() || traces::NumSchedules(run) != 1) return;
-  // Of steps that do not count there are no events.
+  // Steps that do not count have no events.
   if (!std::all_of(run.steps.begin(), run.steps.end(),
                    [](const traces::TraceStep& step) { return step.counts; }))
     return;
@@ -120,7 +120,7 @@ void ExpectOneAnswer(const std::string& path) {
     if (testing::Test::HasFatalFailure() || read.steps.empty()) continue;
     ExpectSamePaths(read, loaded);
     ExpectSameProfile(ProfileRun(read), ProfileRun(loaded));
-    // Of graphs, whose steps repeat, the list of runs has the median.
+    // The list of runs has the median of graphs, whose steps repeat.
     if (run.commands.empty() && !read.whole) {
       EXPECT_EQ(shown[r]->step_ns, std::llround(ProfileRun(read).step_ns));
     }
@@ -173,7 +173,7 @@ int WriteDisturbed(const std::string& path, const std::vector<int>& disturbed) {
   return run;
 }
 
-// What everybody says of the file's only run.
+// Every reader says the same of the file's only run.
 void ExpectSteps(const std::string& path, int64_t counted, double median_ns) {
   ExpectOneAnswer(path);
   traces::TraceReader reader(path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What-if on a trace without a graph: its knobs turned in the timeline say what the command line says.
+// A what-if on a trace without a graph: its knobs turned in the timeline say what the command line says.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ TEST_F(ReplayTest, AKnobGivesWhatTheCommandLineGives) {
   EXPECT_EQ(shown.title, "what-if: GPU:0.speed=2");
   EXPECT_EQ(shown.data->kind, RunKind::kWhatIf);
   EXPECT_EQ(shown.data->unchanged_step_ns, std::llround(expected.replayed_ns()));
-  // The same kernels under the same names, the one of GPU:0 in half its time.
+  // Kernels and names are the same, and the one of GPU:0 takes half its time.
   const int gemm = shown.data->FindOp("void gemm(float*)");
   ASSERT_GE(gemm, 0);
   EXPECT_EQ(shown.data->ops[static_cast<size_t>(gemm)].ns, 50);

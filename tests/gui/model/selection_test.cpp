@@ -76,7 +76,7 @@ TEST(NavigationTest, FlowGoesThroughTheCopy) {
   // a's successors are c at 300 and the copy at 320.
   EXPECT_EQ(NextInFlow(timeline, slice_of(0, 1)), slice_of(3, 1));
   EXPECT_EQ(NextInFlow(timeline, slice_of(1, 1)), slice_of(2, 1));
-  // Of b (ends 700) and c (ends 500), d waited for b.
+  // From b (ends 700) and c (ends 500), d waited for b.
   EXPECT_EQ(PreviousInFlow(timeline, slice_of(4, 0)), slice_of(2, 0));
   EXPECT_FALSE(NextInFlow(timeline, slice_of(4, 0)).valid());
 }

@@ -17,7 +17,7 @@
 namespace lanescope::gui {
 namespace {
 
-// Of a measured run in two processes and the simulated one of the same machine.
+// Gives a measured run in two processes and the simulated one of the same machine.
 std::vector<std::shared_ptr<const RunData>> TwoTasks() {
   traces::ScratchFile file;
   traces::SampleRun measured(false), simulated(true);
@@ -94,7 +94,7 @@ TEST(TaskLanes, AreCalledByTheirDevices) {
                                            "worker:1/GPU:0 → CPU:0"}));
 }
 
-// What is predicted for an edited placement of the same machine stands as its runs do.
+// Lanes predicted for an edited placement of the same machine stand as its runs' do.
 TEST(TaskLanes, OfWhatIfsAreTheSame) {
   const Machine machine = ReadMachine(lanescope::test::SourceDir() + "/samples/machines/four-tasks.json");
   const auto random = lanescope::test::MakeRandomGraph(5, 40, 0, 64);

@@ -154,7 +154,7 @@ TEST(TraceLoaderTest, BrokenFilesFailWithOneLine) {
   }
 }
 
-// Whatever bytes a trace has lost or gained: it loads or fails, and nothing else happens.
+// A trace that has lost or gained any bytes loads or fails, and nothing else happens.
 TEST(TraceLoaderTest, DamagedFilesLoadOrFail) {
   traces::ScratchFile file, damaged("damaged.db");
   traces::SampleRun sample;

@@ -51,7 +51,7 @@ void Fork() {
   nvtxRangePop();
 }
 
-// What CUDA does in cuInit.
+// Does what CUDA does in cuInit.
 void InitializeCuda() {
   const char* path = std::getenv("CUDA_INJECTION64_PATH");
   void* library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW);
