@@ -118,7 +118,7 @@ std::string ListText(const std::vector<T>& list, Text text) {
   return "{" + all + "}";
 }
 
-// What is known of the C++ side of an attribute's kind.
+// The C++ side of an attribute's kind.
 struct Kind {
   std::string type;       // in a struct
   std::string parameter;  // of a function
@@ -330,7 +330,7 @@ constexpr std::string_view kHeader = R"(// Made from the op definitions by graph
 
 namespace lanescope::graphs::op {
 
-// Of an op without attributes that have defaults.
+// The name alone, for an op without attributes that have defaults.
 struct OpName {
   std::string_view name = {};
 };

@@ -42,7 +42,7 @@ Endpoint Cast(Scope& s, Endpoint x, DataType type);
 // x[i], x[from:to] of a vector; to < 0 counts from behind, 0 is the end.
 Endpoint Element(Scope& s, Endpoint x, int64_t i);
 Endpoint Range(Scope& s, Endpoint x, int64_t from, int64_t to);
-// What a reduction over `axes` would give if it kept the dimensions: the shape with ones there. A value where
+// Gives the shape of a reduction over `axes` that keeps the dimensions: with ones there. A value where
 // all is known.
 Input ReducedShape(Scope& s, Endpoint input_shape, Endpoint axes);
 // Gradients of the two inputs of an op that broadcasts, summed over what was broadcast.

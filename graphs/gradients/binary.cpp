@@ -109,7 +109,7 @@ std::vector<Gradient> Atan2Gradient(const OpGradient& g) {
   return Unbroadcast(g.s, y, x, gy, gx);
 }
 
-// What the products with a logarithm and the quotient share: partial derivatives while the gradient waits,
+// Helps the products with a logarithm and the quotient: partial derivatives while the gradient waits,
 // each summed over what was broadcast.
 template <typename Partials>
 std::vector<Gradient> NanSafeGradient(const OpGradient& g, Partials partials) {

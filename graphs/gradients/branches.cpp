@@ -119,7 +119,7 @@ class BranchGradient {
     return rows;
   }
 
-  // Of what a branch's gradient takes, that which no argument and no output is.
+  // Tensors that a branch's gradient takes and that are neither argument nor output.
   std::vector<Endpoint> Inner(size_t side) const {
     std::vector<Endpoint> inner;
     for (const Endpoint& e : taken_[side]) {
@@ -182,8 +182,8 @@ class BranchGradient {
     return inputs_.size() - 1;
   }
 
-  // Of each tensor that a branch's gradient takes, where it comes from, in the order of taken_; then of the
-  // gradients of its outputs.
+  // Says where each tensor that a branch's gradient takes comes from, in the order of taken_; then those of
+  // the gradients of its outputs.
   struct Wiring {
     std::vector<size_t> taken, given;
     std::vector<bool> optional;

@@ -105,7 +105,7 @@ class EinsumGradientOf {
     return {};
   }
 
-  // Of the dimensions that "..." stands for: whether they are the same ones.
+  // Whether "..." stands for the same dimensions in both operands.
   bool BroadcastAlike() const {
     std::vector<Dim> dims[2];
     for (const size_t i : {0, 1}) {
@@ -119,7 +119,7 @@ class EinsumGradientOf {
     return dims[0] == dims[1];
   }
 
-  // Of the operand's shape what "..." stands for.
+  // The part of the operand's shape that "..." stands for.
   Endpoint DotsIn(const Operand& operand, Endpoint shape) {
     const auto begin = static_cast<int>(operand.labels.find(kDots));
     const int end = begin + static_cast<int>(kDots.size()) - static_cast<int>(operand.labels.size());

@@ -42,7 +42,7 @@ class MatrixWriter {
   int rank_;
 };
 
-// What is not above the diagonal, or not below it.
+// Keeps what is not above the diagonal, or not below it.
 Endpoint Band(Scope& s, Endpoint x, bool lower) {
   const Tensor all = Tensor::Scalar<int32_t>(-1), none = Tensor::Scalar<int32_t>(0);
   return lower ? op::MatrixBandPart(s, x, all, none) : op::MatrixBandPart(s, x, none, all);

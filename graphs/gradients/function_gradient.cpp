@@ -16,7 +16,7 @@ bool IsFloat(DataType type) {
          type == DataType::kDouble || type == DataType::kComplex64 || type == DataType::kComplex128;
 }
 
-// What such a node says of a tensor takes less memory than the tensor.
+// Whether the op says a fact of a tensor that takes less memory than the tensor.
 bool IsSmallFact(const std::string& op) {
   return op == "Shape" || op == "Size" || op == "Rank" || op == "TensorListElementShape" ||
          op == "TensorListLength";
@@ -77,7 +77,7 @@ FunctionGradient::FunctionGradient(const OpGradient& g, const Node& node, const 
     numbers.push_back(i);
   }
   if (ys.empty() || xs.empty()) return;
-  // Of its own name among those of the graph: arrays of gradients are told apart by it.
+  // The source is its own name among those of the graph: arrays of gradients are told apart by it.
   std::string source = g.source();
   std::ranges::replace(source, '/', '_');
   const std::vector<Gradient> made = Gradients(*s_, ys, xs, {.name = source, .grad_ys = grad_ys});

@@ -20,14 +20,14 @@ Endpoint ElementShapeOf(Scope& s, Endpoint list) {
 
 Endpoint LengthOf(Scope& s, Endpoint list) { return AddListNode(s, "TensorListLength", {list}); }
 
-// Of an element; a list as an element of another one is a scalar.
+// The shape of an element; a list as an element of another one is a scalar.
 Endpoint ShapeOfElement(Scope& s, Endpoint element) {
   if (s.TypeOf(element) == DataType::kVariant)
     return s.Constant(Tensor(DataType::kInt32, lanescope::Shape{0}), "Shape");
   return ShapeTensor(s, element);
 }
 
-// What follows the first dimension.
+// The dimensions after the first.
 Endpoint RowShape(Scope& s, Endpoint tensor) { return Range(s, ShapeTensor(s, tensor), 1, 0); }
 
 Endpoint EmptyLike(Scope& s, Endpoint list, DataType type) {

@@ -304,7 +304,7 @@ class LoopGradient {
     return to;
   }
 
-  // Of a tensor that is taken: the output of the first loop that has it, or a list of it.
+  // A tensor that is taken: the output of the first loop that has it, or a list of it.
   struct Taken {
     int output;
     bool is_list;

@@ -143,7 +143,7 @@ void RequireSum(const Node& node) {
         node.op);
 }
 
-// Of a sum over devices, on each the sum of their gradients.
+// A sum over devices has on each the sum of their gradients.
 std::vector<Gradient> AllReduceGradient(const OpGradient& g) {
   const Node& node = g.node();
   RequireSum(node);
@@ -157,7 +157,7 @@ std::vector<Gradient> AllReduceGradient(const OpGradient& g) {
   return {g.s.Add("NcclAllReduce", "", {InputList(g.grad())}, attrs)};
 }
 
-// Of a sum on one device, at every one the gradient of it.
+// A sum on one device has its gradient at every one.
 std::vector<Gradient> NcclReduceGradient(const OpGradient& g) {
   const Node& node = g.node();
   RequireSum(node);

@@ -41,7 +41,7 @@ class OpGradient {
   // Tells this call of Gradients from others on the same graph.
   const std::string& source() const { return source_; }
 
-  // What is known while the graph is written.
+  // The shape as far as it is known while the graph is written.
   const lanescope::Shape& shape(Endpoint e) const { return s.ShapeOf(e); }
   DataType type(Endpoint e) const { return s.TypeOf(e); }
   const Tensor* value(Endpoint e) const { return s.Info(e).value.get(); }

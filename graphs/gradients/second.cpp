@@ -60,7 +60,7 @@ std::vector<Gradient> LeakyReluGradGradient(const OpGradient& g) {
   return {by_gradient, ZerosLike(g.s, g.in(1))};
 }
 
-// Of the activations that bend below zero alone.
+// An activation that bends below zero alone.
 using Activation = Endpoint (*)(Scope&, const Input&, const Input&, const op::OpName&);
 
 template <Activation gradient>

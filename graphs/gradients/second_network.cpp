@@ -66,7 +66,7 @@ std::vector<Gradient> ResizeNearestGradGradient(const OpGradient& g) {
                                      .half_pixel_centers = g.node().BoolAttr("half_pixel_centers", false)})};
 }
 
-// Of dy / (1 + |x|)^2.
+// Differentiates dy / (1 + |x|)^2.
 std::vector<Gradient> SoftsignGradGradient(const OpGradient& g) {
   Scope& s = g.s;
   const Endpoint dy = g.in(0), x = g.in(1), grad = g.grad();
@@ -93,7 +93,7 @@ class WrittenOut {
 
   std::vector<Gradient> Gradients() const {
     GradientOptions options;
-    // What is written out is differentiated, not what its arguments come of.
+    // The written expression is differentiated, not what its arguments come of.
     for (int i = 0; i < g_.num_inputs(); ++i) options.stop_gradients.push_back(g_.in(i));
     std::vector<Endpoint> ys;
     for (int i = 0; i < 3; ++i) {

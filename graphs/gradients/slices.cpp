@@ -6,7 +6,7 @@
 namespace lanescope::graphs {
 namespace {
 
-// What was left out, as zeros around the gradient.
+// The gradient of what was left out is zeros around that of the slice.
 std::vector<Gradient> SliceGradient(const OpGradient& g) {
   const Endpoint x = g.in(0), begin = g.in(1);
   const DataType type = g.type(begin);
@@ -84,7 +84,7 @@ std::vector<Gradient> SplitGradient(const OpGradient& g) { return {Gradient(), J
 
 std::vector<Gradient> SplitVGradient(const OpGradient& g) { return {Joined(g, g.in(2))}; }
 
-// Of rows along dimension 0: every value gets the rows that are its own. Else all rows, and of them its
+// Rows along dimension 0: every value gets the rows that are its own. Else all rows, and of them its
 // columns.
 std::vector<Gradient> SlicesOfValues(const OpGradient& g, Endpoint axis,
                                      const std::vector<Endpoint>& values) {
@@ -140,7 +140,7 @@ std::vector<Gradient> PartsOf(const OpGradient& g, Endpoint axis, const std::vec
     break;
   }
   std::vector<Gradient> grads;
-  // Of many, one op cuts all.
+  // One op cuts all where there are many.
   if (sizes.size() > 16) {
     const Endpoint all = op::Pack(g.s, sizes, {.name = "stack", .axis = 1});
     const Endpoint begin = op::Pack(g.s, {positive, 0}, {.name = "Slice/begin"});

@@ -8,7 +8,7 @@
 namespace lanescope::graphs {
 namespace {
 
-// What goes in changes what comes out by steps, or not at all, or is no number.
+// Inputs of these ops change outputs by steps, or not at all, or are no numbers.
 constexpr const char* kWithoutGradient[] = {"ApproximateEqual",
                                             "ArgMax",
                                             "ArgMin",

@@ -19,7 +19,7 @@ GradientArray ArrayOf(const OpGradient& g, Endpoint flow) {
   return {made, op::Identity(g.s, flow, {.name = "TensorArrayGrad/gradient_flow"})};
 }
 
-// Of what changes the array: once that has happened.
+// The array after an op that changes it, once that has happened.
 GradientArray ArrayAfter(const OpGradient& g) {
   const Endpoint changed = op::Identity(g.s, g.out(), {.name = "flow_out"});
   const auto after = g.s.ControlDependencies({changed});

@@ -114,7 +114,7 @@ void Comparer::PlaceRows() {
       place.wire = row.wire;
       if (request_.on_placed) place.order = &order;
       row.placed = Place(*row.placed.workload, row.asked, comparison_.machine, RooflineCost(), place);
-      // What the wire format adds stands behind the name.
+      // The wire format's addition stands behind the name.
       row.placed.strategy.replace(0, StrategyLabel(row.asked).size(), row.strategy);
       if (request_.on_placed) request_.on_placed(row, order);
       row.schedule = CompileStep(row.placed, comparison_.machine);
@@ -190,7 +190,7 @@ sims::CostTable Comparer::CostsOf(const std::vector<char>& steps) const {
   const std::string origin = fmt::format("run {} ({})", first.run_id(), comparison_.rows.front().label());
   sims::CalibrationInput samples = SamplesOf(first, comparison_.machine, steps);
   if (measures_messages_) {
-    // Those of a step wait for each other.
+    // Copies of a step wait for each other.
     std::erase_if(samples.copies, [&](const sims::CopySample& copy) {
       return IsMessage(comparison_.machine, copy.src, copy.dst);
     });

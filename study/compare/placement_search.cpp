@@ -49,7 +49,7 @@ std::optional<sims::SearchStart> PlaceInLess(const Workload& workload, const Pre
 // Baechi's: the other named ones take what is fastest.
 bool HeedsMemory(std::string_view strategy) { return strategy == "m-etf" || strategy == "m-sct"; }
 
-// What a name that is none of a strategy stands for, a file or a program, may take any time.
+// A name that is no strategy's is a file's or a program's, which may take any time.
 Effort EffortOf(const std::string& name) {
   if (name.starts_with('@')) return Effort::kRules;
   const auto known = std::ranges::find(Strategies(), name, &Strategy::name);

@@ -34,8 +34,8 @@ struct FoundPlacements {
 FoundPlacements SearchPlacements(const Workload& workload, const Predictor& predictor,
                                  const PlacementSearchRequest& request);
 
-// Of a process that helps (SearchOptions::elsewhere): runs chains [first, first + count) of the round that
-// `state` describes, on this many threads. Same input, same text.
+// Serves as a process that helps (SearchOptions::elsewhere): runs chains [first, first + count) of the round
+// that `state` describes, on this many threads. Same input, same text.
 std::string SearchChains(const Workload& workload, const Predictor& predictor,
                          const sims::SearchOptions& options, const std::string& state, int first, int count);
 

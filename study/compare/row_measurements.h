@@ -73,7 +73,7 @@ class RowMeasurements {
     size_t row = 0;
     Disturbance taken;
   };
-  // What fails with one process of a job ends all of them; otherwise it is the row's failure.
+  // A failure with one process of a job ends all of them; otherwise it is the row's.
   void Try(size_t row, const std::function<void()>& function);
   void RunRound(int steps);
   void RunSlot(size_t row, int steps);

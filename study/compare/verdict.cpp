@@ -56,7 +56,7 @@ std::string IdleClause(const Machine& machine, const ComparisonRow& row, const C
   return fmt::format("{} {} idle", fmt::join(idle, ", "), idle.size() == 1 ? "is" : "are");
 }
 
-// Of a row that copies nothing and leaves no device idle: what works longest in it.
+// For a row that copies nothing and leaves no device idle: what works longest in it.
 std::string BusiestClause(const Machine& machine, const ComparisonRow& row) {
   DeviceId busiest;
   for (const DeviceId device : machine.devices.ids()) {

@@ -9,8 +9,8 @@
 
 namespace lanescope::study {
 
-// Of a copy that has two events in a step one: from when both ends were ready until both were done. Commands
-// are those of the whole schedules, which the events number; what is none of them is left out.
+// Makes one event of a copy that has two in a step: from when both ends were ready until both were done.
+// Commands are those of the whole schedules, which the events number; what is none of them is left out.
 std::vector<Event> JoinCopyEnds(const std::vector<Event>& events,
                                 const std::vector<const Schedule*>& schedules);
 

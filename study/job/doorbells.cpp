@@ -72,7 +72,7 @@ uint32_t Doorbells::count() const {
 
 void Doorbells::Await(uint32_t seen, int64_t until_ns) {
   Bell& bell = *bells_[static_cast<size_t>(rank_)];
-  // Who rings looks for sleepers after it has counted up, and the system looks at the count again.
+  // A ringer looks for sleepers after it has counted up, and the system looks at the count again.
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (bell.count.load(std::memory_order_seq_cst) == seen) FutexWait(bell.count, seen, until_ns);
   bell.sleepers.fetch_sub(1, std::memory_order_seq_cst);

@@ -31,7 +31,7 @@ std::string GpusOfTask(const Machine& machine, int task) {
   return lines;
 }
 
-// Of those who see a GPU all see the same GPUs.
+// Tasks that see a GPU in common must all see the same GPUs.
 void RequireSameOrOthers(const std::vector<std::vector<std::string>>& seen,
                          const std::function<std::string(int)>& name) {
   std::map<std::string, size_t> first;  // who sees the GPU

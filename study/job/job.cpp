@@ -38,7 +38,7 @@ uint64_t DigestOf(std::string_view text) {
   return digest;
 }
 
-// Of an event as it is sent.
+// Events are sent as their bytes.
 static_assert(std::is_trivially_copyable_v<Event>);
 
 std::string BytesOfEvents(const std::vector<Event>& events) {

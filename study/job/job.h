@@ -84,8 +84,9 @@ class Job {
 
   // The events of this process alone in the numbers of the whole schedule: when the others are gone.
   static std::vector<Event> Numbered(const std::vector<Event>& own, const TaskShare& share);
-  // Of the first process the events of all, in the numbers of the whole schedule and on its own clock: a copy
-  // between tasks is one event, from when both ends were ready until both were done. Of the others nothing.
+  // Gives the first process the events of all, in the numbers of the whole schedule and on its own clock: a
+  // copy between tasks is one event, from when both ends were ready until both were done. Of the others
+  // nothing.
   std::vector<Event> Gather(const std::vector<Event>& own, const Schedule& whole, const TaskShare& share);
 
  private:

@@ -21,8 +21,8 @@ void TranslateForFirst(const TaskShare& share, int64_t ahead_ns, traces::Activit
 // The activities of the process with this number.
 std::string BytesOfBatches(uint32_t pid, const std::vector<traces::ActivityBatch>& batches);
 
-// Those of all processes, by rank. A number that two processes of different computers have is one of them's;
-// the other gets another, the same every time. Throws Internal for what BytesOfBatches has not made.
+// Gives the batches of all processes, by rank. If processes on two hosts use the same number, one keeps it
+// and the other is renumbered, the same every time. Throws Internal for what BytesOfBatches has not made.
 std::vector<traces::ActivityBatch> BatchesOfRanks(const std::vector<std::string>& bytes);
 
 }  // namespace lanescope::study

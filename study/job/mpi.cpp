@@ -27,7 +27,7 @@ int Number(const char* name) {
   return text == nullptr ? -1 : std::atoi(text);
 }
 
-// What this process was started with, as is said before anything has joined; -1: nothing. mpirun sets
+// The launch of this process, as is said before anything has joined; -1: nothing. mpirun sets
 // OpenMPI's variables; with srun and its plug-in OpenMPI does so itself once it has joined, and those of
 // Slurm's step are there.
 struct Launch {

@@ -94,7 +94,7 @@ class MpiLibrary : public exec::Transport {
   };
   std::list<Posted> posted_;  // whose data may still be read
   Ticket last_ = 0;
-  // Of TestSome, kept only to save allocation.
+  // Memory of TestSome, kept only to save allocation.
   std::vector<Ticket> tested_;
   std::vector<Handle> requests_;
   std::vector<int> found_done_;

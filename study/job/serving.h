@@ -37,8 +37,8 @@ PlacedGraph PlaceForClient(const Workload& workload, const std::string& strategy
                            int client, const std::vector<int>& servers, const CostModel& costs,
                            const PlaceOptions& options = {});
 
-// Of what the run configuration initialises, what gives variables of the task's own devices their values:
-// nodes, run without what else they are grouped with.
+// Names the nodes that give variables of the task's own devices their values, of those that the run
+// configuration initialises; they run without what else they are grouped with.
 std::vector<std::string> InitOfTask(const PlacedGraph& placed, const Machine& machine, int task);
 
 }  // namespace lanescope::study

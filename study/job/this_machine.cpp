@@ -120,7 +120,7 @@ std::optional<std::vector<std::vector<int>>> SharesOfTasks(const MachineChoice& 
   });
 }
 
-// Of one task. `share` null: no GPUs count; without any in it, the task has its host alone.
+// Describes one task. `share` null: no GPUs count; without any in it, the task has its host alone.
 Machine MachineOfTask(const MachineChoice& choice, const SeenGpus& own, const std::vector<int>* share) {
   if (share == nullptr) return TwoVirtualGpus(choice);
   if (share->empty()) {
@@ -145,7 +145,7 @@ Machine MachineOfHostsHere(const MachineChoice& choice, const Notes& note) {
   return MachineOfTasks(each, tasks);
 }
 
-// The same of the processes of a job, each on its own computer.
+// Describes the processes of a job, each on its own host.
 Machine MachineOfHosts(const MachineChoice& choice, const Notes& note, exec::Transport* ranks) {
   const std::vector<ClusterTask> tasks = ParseClusterTasks(choice.cluster);
   if (std::ssize(tasks) != ranks->size()) {

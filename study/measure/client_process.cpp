@@ -18,7 +18,7 @@ class ClientProcess : public Participant {
   explicit ClientProcess(Client client)
       : client_(std::move(client)), servers_(*client_.servers), rank_(servers_.transport().rank()) {}
 
-  // What is emptied is gone for sessions that come later: those of clients that wait are made after that.
+  // Emptied variables are gone for sessions that come later: those of clients that wait are made after that.
   void AwaitVariables(Cancellation* cancellation) override {
     if (client_.initializer >= 0 && client_.initializer != rank_) {
       Await(client_.initializer, exec::Stage::kReady, cancellation);

@@ -68,7 +68,7 @@ class Start {
   bool given_up_ = false;
 };
 
-// Those that this process runs where each is a session.
+// Replicas that this process runs where each is a session.
 std::vector<size_t> OwnReplicas(const Machine& machine, const Job& job) {
   const MachineTasks tasks = TasksOf(machine);
   const std::vector<DeviceId> devices = DevicesOfReplicas(machine);
@@ -211,7 +211,7 @@ class EnsembleRun {
   }
 
   size_t FetchesOfOne() const { return workload_.spec().fetches.size(); }
-  // Of the r-th network of those whose fetches these are.
+  // Picks those of the r-th network among these fetches.
   std::vector<Tensor> FetchesOf(size_t r, const std::vector<Tensor>& fetches) const {
     const auto first = fetches.begin() + static_cast<std::ptrdiff_t>(r * FetchesOfOne());
     return {first, first + static_cast<std::ptrdiff_t>(FetchesOfOne())};
@@ -304,7 +304,7 @@ class EnsembleRun {
     return all;
   }
 
-  // Of a job, into the first process, and its trace.
+  // Gathers a job's run into the first process, and its trace.
   HandedInRun GatherRun(size_t r) {
     const int rank = RankOf(r);
     if (rank == 0) return IsOwn(r) ? OwnRun(r) : HandedInRun();

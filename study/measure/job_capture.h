@@ -14,7 +14,7 @@
 
 namespace lanescope::study {
 
-// Of the processes of a job, why one of them cannot capture; empty: all can. All call it. A process without a
+// Says why one of a job's processes cannot capture; empty: all can. All call it. A process without a
 // GPU has nothing to capture.
 std::string CaptureProblemOfJob(const RunCapture& capture, const Job& job, const Machine& machine);
 

@@ -61,7 +61,7 @@ std::vector<size_t> Measurers(const std::vector<TaskMeasurement>& tasks) {
   return own;
 }
 
-// Of each computer the first that measured, named by it.
+// Gives the first of each host that measured, named by it.
 std::vector<MeasuredHost> FirstOfComputers(const std::vector<TaskMeasurement>& tasks) {
   std::vector<MeasuredHost> computers;
   for (const TaskMeasurement& task : tasks) {
@@ -71,7 +71,7 @@ std::vector<MeasuredHost> FirstOfComputers(const std::vector<TaskMeasurement>& t
   return computers;
 }
 
-// Of rates: what is less is noise.
+// Whether rates differ by more than noise.
 bool Differ(double a, double b) { return std::abs(a - b) > 0.1 * std::max(a, b); }
 
 double SpeedOf(double rate, double of_first) {
@@ -143,7 +143,7 @@ MachineMeasurement MeasureMachineOf(const Machine& machine, exec::Transport* tra
   if (!differences.empty())
     Tell(note, "note: " + differences + "; a cost model knows that, and takes the rest for alike on all");
   MachineMeasurement all = Joined(machine, tasks);
-  // Those of all its processes, of which mpirun may have given each cores of its own.
+  // Counts the cores of all its processes, since mpirun may have given each cores of its own.
   const Computers computers = ComputersOf(transport->Share(ThisComputer()));
   all.host.cores = computers.num_cores.front();
   for (size_t i = 0; i < all.other_computers.size(); ++i)
@@ -230,7 +230,7 @@ std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transpor
     link.bandwidth =
         1e9 * static_cast<double>(bytes) / static_cast<double>(std::max<int64_t>(1, ns - link.latency_ns));
     link.table = std::move(table);
-    // Of the largest: nearer to one after the other than to both at once.
+    // The largest message decides: nearer to one after the other than to both at once.
     link.duplex = 2 * both_ns <= 3 * ns;
   }
   RateNics(tasks, transport, machine);

@@ -32,7 +32,7 @@ struct MachineMeasurement {
 };
 // All but hand-offs and messages. Some seconds. Throws Cancelled.
 MachineMeasurement MeasureMachine(const Machine& machine, Cancellation* cancellation = nullptr);
-// The same of a job, whose processes are the machine's tasks and all call it: each measures the devices and
+// Measures a job, whose processes are the machine's tasks and all call it: each measures the devices and
 // links of its own task, or one process for all of its computer that have the like; the note says where
 // computers differ, of which a cost model does not know all.
 MachineMeasurement MeasureMachineOf(const Machine& machine, exec::Transport* transport,
@@ -60,9 +60,9 @@ MeasuredRates MeasureRates(Machine* machine);
 // Does that for a job, as MeasureMachineOf. All processes get the whole.
 MeasuredRates MeasureRatesOf(Machine* machine, exec::Transport* transport);
 
-// Of the processes of a job, which are the machine's tasks. Links between their hosts get latency, bandwidth
-// and table from it, and whether both directions share it, and network interfaces what they carry, unless
-// they are emulated. Throws FailedPrecondition where a task has no process.
+// Measures the network of a job's processes, which are the machine's tasks. Links between their hosts get
+// latency, bandwidth and table from it, and whether both directions share it, and network interfaces what
+// they carry, unless they are emulated. Throws FailedPrecondition where a task has no process.
 std::vector<exec::MessageTime> MeasureNetworkOf(Machine* machine, exec::Transport* transport);
 
 }  // namespace lanescope::study

@@ -8,7 +8,7 @@
 namespace lanescope::study {
 namespace {
 
-// Who measures for each process, and when: turns of different computers are at the same time.
+// Turns of measuring: who does it for each process, and when. Those of different hosts are at the same time.
 struct Turns {
   std::vector<int> by, turn;  // by rank
   int count = 0;

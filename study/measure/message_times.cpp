@@ -133,7 +133,7 @@ MessageOverhead OverheadOfMessages(const Machine& machine, const ChainRun& small
   const MessageCount few = CountMessages(machine, *small.schedule),
                      many = CountMessages(machine, *all.schedule);
   if (few.messages == 0 || many.bytes == 0) return {};
-  // Of the step in the middle: what a hypervisor takes from a thread counts as its time.
+  // The median step decides: what a hypervisor takes from a thread counts as its time.
   const auto of_step = [](const ChainRun& run) { return static_cast<double>(Median(run.messaging_ns)); };
   const double end_ns = of_step(small) / static_cast<double>(2 * few.messages);
   const double copying_ns = of_step(all) - end_ns * static_cast<double>(2 * many.messages);

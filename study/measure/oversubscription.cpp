@@ -19,7 +19,7 @@ constexpr double kTolerated = 0.01;
 // When how many cores more, or less, are asked for.
 using Demand = std::vector<std::pair<int64_t, double>>;
 
-// What each computer is asked for by the commands of a schedule.
+// Sums the cores that the commands of a schedule ask of each host.
 class Demands {
  public:
   Demands(const Schedule& schedule, const Machine& machine, const Computers& computers, double copy_cores)

@@ -100,8 +100,8 @@ class Participant {
 // the participant.
 std::shared_ptr<Participant> ProcessOfJob(Job* job, bool start_together = false);
 
-// Of `job` this process runs something by itself, on the devices of the machine's task `task`; the others run
-// something else meanwhile. The job must outlive the participant.
+// Stands for `job` where this process runs something by itself, on the devices of the machine's task `task`;
+// the others run something else meanwhile. The job must outlive the participant.
 std::shared_ptr<Participant> TaskOfJob(Job* job, int task);
 
 // A process whose graph runs on tasks that serve it, beside other clients of these.

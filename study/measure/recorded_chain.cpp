@@ -23,7 +23,7 @@ Endpoint Chain::Feed(const std::string& name, int64_t elements, DeviceId device)
 
 RecordedChain::RecordedChain(const std::string& name, Chain chain, const Machine& machine, Job* job,
                              Cancellation* cancellation) {
-  // What is only waited for would not run.
+  // A node that is only waited for would not run.
   const Graph& graph = chain.builder.graph();
   for (const NodeId node : graph.node_ids()) chain.step.targets.push_back(graph.node(node).name);
   workload_ = std::make_unique<Workload>(name, chain.builder.Take(), std::move(chain.step));

@@ -62,7 +62,7 @@ exec::SessionOptions SessionOptionsOf(const RunSettings& settings, const Partici
   return options;
 }
 
-// What the workload has inferred holds for its steps.
+// The workload's inference holds for its steps.
 exec::StepDescription StepOf(const Workload& workload) {
   const RunSpec& spec = workload.spec();
   return {FeedInfos(spec), spec.fetches, spec.targets, workload.shared_info()};
@@ -168,7 +168,7 @@ int64_t RecordedRun::RunOne() {
   return last_times_.end_ns - last_times_.start_ns;
 }
 
-// What keeps the input from coming is told instead of what the step then lacks.
+// A failure of the input is told instead of what the step then lacks.
 exec::RunResult RecordedRun::RunStep() {
   if (input_ == nullptr && !spec_.queue_runners.empty())
     input_ = std::make_unique<InputThreads>(spec_.queue_runners, session_.get());
@@ -335,7 +335,7 @@ void RecordedRun::Finish(const std::string& error) {
   if (options_.capture != nullptr) options_.capture->Stop();
   session_->Observe(nullptr);
   recorder_->Flush();
-  // Of a run that was cut short the others' events and activities may never come.
+  // The others' events and activities may never come if the run was cut short.
   if (job_capture_ != nullptr) job_capture_->DeliverOwn();
   if (participant_->gathers()) Take(participant_->Own(std::exchange(not_gathered_, {}), *step_));
   DeliverHeld(true);

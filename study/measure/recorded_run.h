@@ -82,7 +82,7 @@ class RecordedRun : private EventSink {
 
   // Steps that are not recorded.
   void WarmUp(int steps);
-  // Of at least two steps that are not recorded and take so long together, the quickest. ns.
+  // Runs at least two steps that are not recorded and take so long together, and gives the quickest. ns.
   int64_t QuickestStep(int64_t for_ns);
   // Recorded steps; appends to step_ns. The first time, be it for none, the trace gets the schedule.
   void RunSteps(int steps);
@@ -115,8 +115,8 @@ class RecordedRun : private EventSink {
   const std::vector<int64_t>& core_speeds() const { return core_speeds_; }
   // By recorded step, where options.gpu_clocks; else empty.
   const std::vector<GpuClock>& gpu_clocks() const { return gpu_clocks_; }
-  // Of recorded steps that changed variables of tasks that serve it: how many steps of others had changed
-  // them meanwhile.
+  // Counts for each recorded step that changed variables of tasks that serve it how many steps of others had
+  // changed them meanwhile.
   const std::vector<int64_t>& staleness() const { return staleness_; }
   // Where its configuration has queue runners: they have no more for its steps, which therefore ended before
   // they were asked to.

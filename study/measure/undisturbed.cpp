@@ -21,7 +21,7 @@ double WaitedShare(const Disturbance& step) {
   return static_cast<double>(step.waited_ns) / static_cast<double>(std::max<int64_t>(1, step.wall_ns));
 }
 
-// Of the quietest quarter.
+// The share of the quietest quarter.
 double UsualWaitedShare(std::span<const Disturbance> steps) {
   std::vector<double> shares;
   for (const Disturbance& step : steps) shares.push_back(WaitedShare(step));
@@ -35,7 +35,7 @@ bool OthersTook(const Disturbance& stretch, double share) {
          share * static_cast<double>(stretch.wall_ns);
 }
 
-// Who runs on a processor that this program does not want takes nothing from it.
+// A program on a processor that this one does not want takes nothing from it.
 bool IsDisturbed(const Disturbance& stretch) {
   const bool by_others = OthersTook(stretch, kOthersShare) && WaitedShare(stretch) > kLittleWaitedShare;
   const double stolen = static_cast<double>(stretch.stolen_ns - kStolenErrorNs);

@@ -127,7 +127,7 @@ class PipelineMaker {
     }
   }
 
-  // Who reads has the turn at a reader.
+  // A thread that reads has the turn at a reader.
   void AddTurn(const std::set<NodeId>& nodes, sims::PipelineStage* stage) {
     for (const NodeId n : nodes) {
       const Node& node = graph_.node(n);
@@ -220,7 +220,7 @@ void AddInput(const Workload& workload, const Machine& machine, const Schedule& 
   input.alone_ns = prediction->step_ns;
   const FirstTake first = FindFirstTake(workload.graph(), schedule, prediction->simulation);
   input.take = first.command;
-  // What comes after the first take comes later.
+  // The launches after the first take come later.
   const int64_t step_ns =
       std::max(prediction->step_ns, static_cast<int64_t>(std::llround(input.result.step_ns)));
   const int64_t later = step_ns - prediction->step_ns;

@@ -38,7 +38,7 @@ std::string HostBeside(const std::string& name) {
   return slash == std::string::npos ? "CPU:0" : name.substr(0, slash) + "/device:CPU:0";
 }
 
-// What to make of a parameter's further names: nothing, for who cares where bytes lie, or one more parameter.
+// The treatment of a parameter's further names: none, for who cares where bytes lie, or one more parameter.
 enum class Tied { kLeftOut, kNamed };
 
 // Modules with where their parameters lie.
@@ -51,7 +51,7 @@ class PlacedModules {
 
   bool HasParameters(size_t module) const { return !bytes_.at(module).empty(); }
 
-  // What is placed, from `module` down, by modules as large as they can be.
+  // Visits what is placed, from `module` down, by modules as large as they can be.
   template <typename Visit>
   void VisitParts(size_t number, const std::set<std::string>& whole, const Visit& visit) const {
     const TorchModule& module = modules_[number];

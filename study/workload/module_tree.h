@@ -34,7 +34,7 @@ class ModuleTree {
   // says when modules work. Throws InvalidArgument.
   explicit ModuleTree(std::string_view json);
 
-  // Of MODEL.modules.json beside the graph MODEL.pb. Throws NotFound where there is none.
+  // Reads MODEL.modules.json beside the graph MODEL.pb. Throws NotFound where there is none.
   static ModuleTree BesideGraph(const std::string& graph);
 
   size_t root() const { return 0; }

@@ -45,7 +45,7 @@ bool TakesJointLaunches(const Machine& machine, const std::string& all_reduce);
 PlacedGraph Place(const Workload& workload, const std::string& strategy, const Machine& machine,
                   const CostModel& costs, const PlaceOptions& options = {});
 
-// The same with float32 tensors in that format between tasks: a workload of its own (WriteWireFormat).
+// Sends float32 tensors in that format between tasks: a workload of its own (WriteWireFormat).
 PlacedGraph OnWire(PlacedGraph placed, const Machine& machine, WireFormat format);
 
 // Without running it. Throws what Compile throws.

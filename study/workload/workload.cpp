@@ -107,7 +107,7 @@ bool IsGiven(const WorkloadOptions& options, const RunSpec& spec, const std::str
   });
 }
 
-// What nothing of the step reads would be fed in vain, and the step computed from numbers that are made.
+// A feed that nothing of the step reads would be in vain, and the step computed from numbers that are made.
 void CheckFeedsAreNeeded(const Graph& graph, const RunSpec& spec, const CompileRequest& request,
                          const WorkloadOptions& options) {
   const std::vector<std::string> given = GivenFeeds(options);
@@ -147,7 +147,7 @@ Workload::Workload(const std::string& path, const WorkloadOptions& options)
     graph_ = ReadGraph(path);
   }
   Prepare(path, options);
-  // Of an input of an ONNX model the shape alone may count.
+  // An input of an ONNX model may count by its shape alone.
   if (!IsOnnxModel(path)) CheckFeedsAreNeeded(graph_, spec_, request_, options);
 }
 

@@ -12,7 +12,7 @@
 namespace lanescope::study {
 namespace {
 
-// What the mean and the worst error of the runs held out may be, as fractions: a little above what they are.
+// Bounds of the mean and the worst error of the runs held out, as fractions: a little above what they are.
 struct Bound {
   const char* trace;
   double mean, worst;

@@ -32,7 +32,7 @@ const std::string kQueue = NodeText("queue", "FIFOQueueV2", "", "component_types
 const std::string kTake = NodeText("take", "QueueDequeueV2", "input: 'queue'", "component_types");
 const std::string kPut = NodeText("put", "QueueEnqueueV2", "input: 'queue' input: 'one'", "Tcomponents");
 
-// What is said of a step that fetches "take".
+// The error of a step that fetches "take".
 std::string ErrorAbout(const std::string& nodes, RunSpec spec, QueueFillers fillers = QueueFillers::kRun) {
   if (spec.fetches.empty()) spec.fetches = {"take"};
   const Workload workload("words", ParseGraphText(nodes), std::move(spec));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the captures of several processes deliver, as one trace has it.
+// Captures of several processes, as one trace has them.
 #include "study/job/job_activities.h"
 
 #include <gmock/gmock.h>

@@ -15,7 +15,7 @@ using testing::ElementsAre;
 using testing::FieldsAre;
 using testing::HasSubstr;
 
-// Of 40, 30, 20, 10 bytes and so on; "out" has a weight of its own and a tied one is listed once.
+// Modules of 40, 30, 20, 10 bytes and so on; "out" has a weight of its own and a tied one is listed once.
 constexpr std::string_view kModules = R"({
   "modules": {"": "Model", "words": "Embedding", "blocks": "ModuleList", "blocks.0": "Block", "blocks.0.up": "Linear",
               "blocks.0.down": "Linear", "blocks.1": "Block", "blocks.1.up": "Linear", "blocks.1.down": "Linear", "out": "Linear"},

@@ -77,8 +77,8 @@ TEST(PairCorrection, TakesOutOnceWhatRanAtTheSameTime) {
   EXPECT_EQ(in_turn[3].end_ns, 1'021'000);
 }
 
-// Whatever is said to have been added: order stays, a tenth of each command stays, and no pair gets more than
-// any was seen to take.
+// However much is said to have been added: order stays, a tenth of each command stays, and no pair gets more
+// than any was seen to take.
 TEST(PairCorrection, LeavesATenth) {
   const Schedule schedule = Queues();
   std::vector<Event> events = {Pair(0, 0, 1000), Pair(1, 1000, 2000), Pair(2, 5000, 55'000),

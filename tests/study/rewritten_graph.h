@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of strategies that write another graph look at.
+// Helpers for tests of strategies that write another graph.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ inline float LossAfter(const Workload& workload, const std::string& strategy, co
   return run.last_fetches().front().data<float>()[0];
 }
 
-// What an InvalidArgument says; empty: `run` was not refused.
+// The message of an InvalidArgument; empty: `run` was not refused.
 inline std::string RefusalOf(const std::function<void()>& run) {
   try {
     run();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a job measure of their computers; these are threads.
+// Measurements by the processes of a job of their hosts; these are threads.
 #include "study/measure/task_measurement.h"
 
 #include <gmock/gmock.h>

@@ -174,7 +174,7 @@ Machine TwoTasks(DeviceKind first, int first_physical, DeviceKind second, int se
   return machine;
 }
 
-// What two processes are told that see these GPUs.
+// The error that two processes get which see these GPUs.
 std::string ErrorOfOwnGpus(const Machine& machine, const std::vector<std::string>& first,
                            const std::vector<std::string>& second) {
   std::array<std::string, 2> errors;

@@ -98,7 +98,7 @@ TEST(UndisturbedSteps, ARoundInWhichOthersRanDoesNotCount) {
   EXPECT_THAT(UndisturbedSteps(steps, 4), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-// What a probe of the cores took on a virtual machine, in ns: 5.0 alone, 5.8 and more beside another
+// A probe of the cores took this on a virtual machine, in ns: 5.0 alone, 5.8 and more beside another
 // machine's thread.
 TEST(UsualSpeed, IsTheOneThatMostOftenWas) {
   const SpeedRange usual = UsualSpeed({5000, 6400, 5100, 5050, 5900, 7100, 5020, 6100, 5080}, 1.05);
