@@ -8,7 +8,10 @@ import os
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from lanescope.torch.sharded import is_shared
 
 _COMPILED = "_orig_mod."
 
@@ -35,10 +38,9 @@ def _can_leave_guards():
 
 def _plain_tensors(model):
     kinds = {type(each) for each in (*model.parameters(), *model.buffers()) if is_traceable_wrapper_subclass(each)}
-    if any(kind.__name__ == "DTensor" for kind in kinds):
-        raise ValueError("the model's parameters are shared out over a device mesh (DTensor); export it before fully_shard or "
-                         "parallelize_module")
-    if not kinds or kinds == {FakeTensor}:
+    if any(isinstance(module, FullyShardedDataParallel) for module in model.modules()):
+        raise ValueError("the model's parameters lie flat in FullyShardedDataParallel; export it before, or take fully_shard")
+    if all(kind is FakeTensor or kind.__name__ == "DTensor" for kind in kinds):
         return model
     from torch._functorch._aot_autograd.subclass_parametrization import unwrap_tensor_subclass_parameters
 
@@ -85,6 +87,9 @@ def left_out(model, plain, optimizer, trains):
     notes = []
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
         notes.append("the graph is of one process: 'data-parallel' adds the all-reduce of DistributedDataParallel")
+    if any(map(is_shared, plain.parameters())):
+        notes.append("the graph is of the whole model on one device: 'fsdp' adds the collectives of fully_shard, a plan those of "
+                     "parallelize_module")
     if not trains:
         return notes
     parameters = dict(plain.named_parameters())

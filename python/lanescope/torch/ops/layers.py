@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softmax, layer normalization and dropout."""
 
-from lanescope.torch.emitter import DTYPE_OF
+from lanescope.torch.emitter import dtype_of
 from lanescope.torch.ops import rule
 from lanescope.torch.ops.elementwise import result_dtype, select
 
@@ -36,7 +36,7 @@ def safe_softmax(e, node, x, dim, dtype=None):
 def layer_norm(e, node, x, shape, weight, bias, epsilon):
     """Small floats are wide inside; weights may be of another dtype, as in automatic mixed precision."""
     wide = "float64" if x.dtype == "float64" else "float32"
-    out, *moments = (DTYPE_OF[each.dtype] for each in node.meta["val"])
+    out, *moments = (dtype_of(each) for each in node.meta["val"])
     x, dims = e.cast(x, wide), list(range(x.rank - len(shape), x.rank))
     mean = e.reduce("Mean", x, dims, True)
     variance = e.reduce("Mean", e.binary("SquaredDifference", x, mean), dims, True)

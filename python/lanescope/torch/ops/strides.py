@@ -3,7 +3,7 @@
 
 import math
 
-import torch
+import numpy
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.ops import rule
@@ -41,10 +41,10 @@ def as_strided(e, node, x, size, stride, offset=None):
         made = e.reshape(flat, sizes)
         made = Value(made.ref, x.dtype, sizes, [order.index(axis) for axis in range(len(order))])
     else:
-        places = sum((torch.arange(each).view(-1, *[1] * (len(thin) - axis - 1)) * stride[axis]
-                      for axis, each in enumerate(thin)), torch.tensor(offset))
-        if places.numel() and int(places.max()) >= math.prod(own.shape):
+        places = sum((numpy.arange(each).reshape(-1, *[1] * (len(thin) - axis - 1)) * stride[axis]
+                      for axis, each in enumerate(thin)), numpy.array(offset))
+        if places.size and int(places.max()) >= math.prod(own.shape):
             return None
-        numbers = Value(e.const(places.numpy(), "int64"), "int64", places.shape)
+        numbers = Value(e.const(places, "int64"), "int64", places.shape)
         made = gather(e, e.reshape(flat, (math.prod(own.shape),)), numbers, 0, tuple(thin))
     return broadcast(e, made, tuple(size))
