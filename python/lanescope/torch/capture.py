@@ -25,7 +25,7 @@ from torch.utils import _pytree as pytree
 from lanescope.torch.calls import Call
 from lanescope.torch.costs import cost_of
 from lanescope.torch.decompositions import table
-from lanescope.torch.eager import plain_name
+from lanescope.torch.eager import as_before, plain_name
 from lanescope.torch.finite import FiniteChecks
 from lanescope.torch.fused import fused_attention, on_host
 from lanescope.torch.inputs import fake_of
@@ -260,7 +260,7 @@ def capture(model, state, inputs, batch, loss, trains, before_update=None, fused
         stack.enter_context(traceback.preserve_node_meta())
         stack.enter_context(torch.set_grad_enabled(trains))
         stack.enter_context(mode)
-        with FiniteChecks() as checks:
+        with as_before(model), FiniteChecks() as checks:
             graph = make_fx(step, **_LINES)(*fakes)
         traceback.current_meta.pop(MARK, None)
         _refuse_changed_constants(graph)

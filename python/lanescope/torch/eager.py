@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from lanescope.torch.sharded import is_shared
 
 _COMPILED = "_orig_mod."
+_OF_MODULES = {name for name, value in vars(torch.nn.Module()).items() if isinstance(value, dict)}  # which tracing puts back itself
 
 
 def unwrapped(model):
@@ -80,6 +81,25 @@ def _replaced(module, name, value):
         module.__dict__.pop(name)
         if before is not None:
             module.__dict__[name] = before
+
+
+@contextlib.contextmanager
+def as_before(model):
+    """What modules remember of a trace, as tensors without content in a cache of theirs, is forgotten."""
+    before = {module: {name: (value, value.copy() if type(value) in (dict, list) else None)
+                       for name, value in vars(module).items() if name not in _OF_MODULES} for module in model.modules()}
+    try:
+        yield
+    finally:
+        for module, values in before.items():
+            now = vars(module)
+            for name in [name for name in now if name not in values and name not in _OF_MODULES]:
+                del now[name]
+            for name, (value, content) in values.items():
+                now[name] = value
+                if content is not None:
+                    value.clear()
+                    (value.update if isinstance(value, dict) else value.extend)(content)
 
 
 def left_out(model, plain, optimizer, trains):

@@ -103,6 +103,15 @@ def _products(e, a, b):
     return e.op("BatchMatMulV2", refs, a.dtype, (*lead, a.shape[-2], b.shape[-1]), adj_x=flags[0], adj_y=flags[1])
 
 
+@rule("baddbmm.default")
+def baddbmm(e, node, bias, a, b, beta=1, alpha=1):
+    made = _products(e, a, b)
+    made = made if alpha == 1 else e.binary("Mul", made, e.scalar(alpha, made.dtype))
+    if beta == 0:
+        return made
+    return e.binary("AddV2", made, bias if beta == 1 else e.binary("Mul", bias, e.scalar(beta, made.dtype)))
+
+
 def _conv(dims, transposed):
     def emit(e, node, x, weight, bias=None, stride=1, padding=0, *rest):
         if isinstance(padding, str) and padding not in ("valid", "same"):

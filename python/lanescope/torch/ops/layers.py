@@ -49,6 +49,17 @@ def layer_norm(e, node, x, shape, weight, bias, epsilon):
     return e.cast(made, out), e.cast(mean, moments[0]), e.cast(scale, moments[1])
 
 
+@rule("_weight_norm_interface_backward.default")
+def weight_norm_backward(e, node, gradient, direction, length, norms, dim):
+    """Of length * direction / norm by direction and by length."""
+    others = [axis for axis in range(direction.rank) if axis != dim % direction.rank]
+    norms = e.cast(norms, direction.dtype)
+    unit = e.binary("RealDiv", direction, norms)
+    along = e.reduce("Sum", e.binary("Mul", gradient, unit), others, True)
+    across = e.binary("Sub", gradient, e.binary("Mul", unit, along))
+    return e.binary("Mul", across, e.binary("RealDiv", length, norms)), along
+
+
 def _uniform(e, shape, dtype, axes=None):
     """Numbers from 0 to 1, drawn anew in every step."""
     made = e.op("RandomUniform", [e.ints(shape)], "float32", shape, axes, seed=0, seed2=0,

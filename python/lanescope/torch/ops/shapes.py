@@ -185,7 +185,7 @@ def full(e, node, *args, **_):
     return e.fill(shape, value, dtype) if shape else e.scalar(value, dtype)
 
 
-@rule("zeros.default", "zeros_like.default", "new_zeros.default",
+@rule("zeros.default", "zero.default", "zeros_like.default", "new_zeros.default",
       "empty.memory_format", "empty_strided.default", "empty_like.default", "new_empty.default", "new_empty_strided.default")
 def zeros(e, node, *_, **__):
     return e.fill(_meta_shape(node), 0, result_dtype(node))
