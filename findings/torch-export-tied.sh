@@ -13,7 +13,7 @@
 #   loaded:   2 parameters, 128000 elements, one memory: True, with a gradient: ['out.weight']
 #   weights in the archive: 256000 bytes
 #
-# Led to: a tied parameter is one variable; its further names stand in MODEL.modules.json (python/lanescope/torch/export.py).
+# Led to: a tied parameter is one variable; its further names stand in MODEL.modules.json (python/lanescope/torch/exporting.py).
 set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -247,3 +247,35 @@ def test_a_cache_is_a_buffer_of_the_model_or_refused():
     assert list(exported.parameters) == ["cache"]
     with pytest.raises(ValueError, match=r"changes a tensor at torch_fidelity_test.py:\d+ that is no buffer .*register_buffer"):
         export(Cached(beside=True), step, batch_axis=None)
+
+
+def test_numbers_are_taken_to_be_finite_where_a_model_asks(tmp_path):
+    class Careful(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = layers()
+
+        def forward(self, x):
+            if torch.isnan(x).any() or not torch.isfinite(self.layers[0](x)).all():
+                x = torch.clamp(x, -1, 1)
+            return self.layers(x)
+
+    with pytest.warns(UserWarning, match="asks whether its numbers are finite"):
+        model = Careful()
+        trains_alike(model, torch.optim.SGD(model.parameters(), 0.1), tmp_path)
+
+
+def test_a_model_keeps_nothing_of_a_trace():
+    """Its cache would hold tensors without content: the next call has none to give."""
+    class Remembers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers, self.tables = layers(), {}
+
+        def forward(self, x):
+            self.last = self.tables.setdefault("scale", x.new_ones(1) * 2)
+            return self.layers(x * self.last)
+
+    model = Remembers()
+    export(model, X, torch.optim.SGD(model.parameters(), 0.1), cross_entropy, labels=(Y,))
+    assert model.tables == {} and not hasattr(model, "last")

@@ -22,6 +22,10 @@ def written(x, places, value):
     return y
 
 
+def strided(x, size, steps, offset):
+    return torch.as_strided_scatter(x.contiguous(), torch.arange(1.0, 1 + size[0] * size[1]).reshape(size), size, steps, offset)
+
+
 FUNCTIONS = {
     "flip": lambda x: x.flip(1),
     "roll": lambda x: (x.roll((1, -2), (0, 1)), x.roll(3)),
@@ -37,6 +41,12 @@ FUNCTIONS = {
     "scatter": lambda x: (x.scatter(1, ROWS[None].expand(4, 2), 2.0), x.scatter_add(1, ROWS[None].expand(4, 2), x)),
     "topk": lambda x: (*x.topk(2, 1), *x.topk(2, 0, largest=False)),
     "sort": lambda x: (*x.sort(1), *x.sort(0, descending=True), x.argsort(1)),
+    "as_strided in place": lambda x: (strided(x, (2, 2), (4, 1), 1), strided(x, (4, 4), (1, 4), 0), strided(x.t(), (2, 3), (4, 1), 4)),
+    "below a diagonal": lambda x: (x.tril(-1), x.triu(1), x.tril(1), VOLUME.tril(-2)),
+    "cut by padding": lambda x: (nn.functional.pad(x, (-1, 2)), nn.functional.pad(x, (0, 0, -2, -1))),
+    "largest of rows": lambda x: (*x.max(1), *x.min(0, keepdim=True), x.argmax(), x.argmin(1, keepdim=True)),
+    "cubic": lambda x: (nn.functional.interpolate(x[None, None], size=(7, 3), mode="bicubic"),
+                        nn.functional.interpolate(x[None, None], size=(6, 6), mode="bicubic", align_corners=True)),
     "histc": lambda x: torch.histc(x, 4, -1, 1),
     "div": lambda x: (torch.div(x, 0.3, rounding_mode="trunc"), torch.div(x, 0.3, rounding_mode="floor"), x // 0.3),
 }

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from lanescope.torch.export import Exported
+from lanescope.torch.exported import Exported
 from lanescope.torch.kineto import read_profile
 
 # What only says how memory is looked at, or that it is taken: no kernel of ours stands for it.

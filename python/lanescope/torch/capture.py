@@ -11,7 +11,7 @@ import inspect
 import os
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -22,16 +22,17 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils.stateless import _reparametrize_module
 from torch.utils import _pytree as pytree
 
-from lanescope.torch.batch import at_batch
+from lanescope.torch.calls import Call
 from lanescope.torch.costs import cost_of
 from lanescope.torch.decompositions import table
-from lanescope.torch.eager import plain_name
+from lanescope.torch.eager import as_before, plain_name
+from lanescope.torch.finite import FiniteChecks
 from lanescope.torch.fused import fused_attention, on_host
 from lanescope.torch.inputs import fake_of
+from lanescope.torch.nodes import MARK, module_path
+from lanescope.torch.sharded import precision_of
 
 _LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
-_MODULE = "nn_module_stack"  # a field of nodes that every tracer of PyTorch copies
-
 
 _LINES = {"record_stack_traces": True} if "record_stack_traces" in inspect.signature(make_fx).parameters else {}
 
@@ -44,31 +45,7 @@ class Captured:
     graph: torch.fx.GraphModule
     results: int  # how many the loss and the model's outputs are
     calls: list  # of ATen ops in the order of the first trace: what a profile of the step shows
-
-
-@dataclass
-class Call:
-    """A call of an ATen op: its name ("aten::addmm"), the shapes of its tensors, the module that it works for, its work
-    and the line that calls it ("model.py:12"). `nodes`: those of the exported graph that stand for it."""
-
-    op: str
-    shapes: tuple
-    module: str
-    flops: int
-    bytes: int
-    line: str = ""
-    nodes: list = field(default_factory=list)
-
-    def move_to(self, other, sizes, batch):
-        """Becomes the call for `batch`, of this one and `other`, of sizes[0] and sizes[1]."""
-        def between(x, y):
-            return x if x == y else at_batch((x, y), sizes, batch)
-
-        self.shapes = tuple(tuple(map(between, *pair)) for pair in zip(self.shapes, other.shapes))
-        self.flops, self.bytes = between(self.flops, other.flops), between(self.bytes, other.bytes)
-
-    def where(self):
-        return f"{self.op} of module '{self.module}'" + (f" ({self.line})" if self.line else "")
+    checks: bool = False  # whether the model asks if its numbers are finite
 
 
 class _Modules:
@@ -131,19 +108,7 @@ class _Modules:
 
 
 def _set_path(path):
-    traceback.current_meta[_MODULE] = {"": (path, "")}
-
-
-def module_path(node):
-    stack = node.meta.get(_MODULE) or {}
-    return next(iter(stack.values()))[0] if stack else ""
-
-
-def call_number(node):
-    """Which of Captured.calls the node comes from; -1: none."""
-    stack = node.meta.get(_MODULE) or {}
-    number = next(iter(stack.values()))[1] if stack else ""
-    return int(number) if number else -1
+    traceback.current_meta[MARK] = {"": (path, "")}
 
 
 def _number_calls(graph):
@@ -156,7 +121,7 @@ def _number_calls(graph):
         tensors = pytree.tree_map_only(torch.fx.Node, lambda each: each.meta.get("val"), (node.args, node.kwargs))
         shapes = tuple(tuple(each.shape) for each in _tensors(tensors))
         path = module_path(node)
-        node.meta[_MODULE] = {"": (path, str(len(calls)))}
+        node.meta[MARK] = {"": (path, str(len(calls)))}
         op = str(node.target).rsplit(".", 1)[0].replace(".", "::", 1)
         calls.append(Call(op, shapes, path, work["flops"], work["bytes"], line_of(node.meta.get("stack_trace"))))
     return calls
@@ -189,6 +154,7 @@ class _Step:
     def __init__(self, model, state, inputs, loss, wanted, trains, before_update):
         self._model, self._state, self._inputs, self._loss = model, state, inputs, loss
         self._wanted, self._trains, self._before_update = wanted, trains, before_update
+        self._precision = precision_of(model)
 
     def __call__(self, *flat):
         state = [tensor.detach().requires_grad_(bool(wants) and self._trains)
@@ -196,7 +162,8 @@ class _Step:
         args, kwargs, labels = self._inputs.call(flat[len(state):])
         modules = _Modules()
         # Until the gradients are there: what is computed again going back needs the traced tensors too.
-        with modules.named(self._model), _reparametrize_module(self._model, dict(zip(self._state, state)), tie_weights=True):
+        own = {name: tensor.to(self._precision.get(name, tensor.dtype)) for name, tensor in zip(self._state, state)}
+        with modules.named(self._model), _reparametrize_module(self._model, own, tie_weights=True):
             outputs = self._model(*args, **kwargs)
             buffers = [tensor for tensor, wants in zip(state, self._wanted) if wants is None]
             if not self._trains:
@@ -293,12 +260,13 @@ def capture(model, state, inputs, batch, loss, trains, before_update=None, fused
         stack.enter_context(traceback.preserve_node_meta())
         stack.enter_context(torch.set_grad_enabled(trains))
         stack.enter_context(mode)
-        graph = make_fx(step, **_LINES)(*fakes)
-        traceback.current_meta.pop(_MODULE, None)
+        with as_before(model), FiniteChecks() as checks:
+            graph = make_fx(step, **_LINES)(*fakes)
+        traceback.current_meta.pop(MARK, None)
         _refuse_changed_constants(graph)
         calls = _number_calls(graph)
         stack.enter_context(torch.no_grad())
         graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table(fused))(*fakes)
     made = next(node for node in graph.graph.nodes if node.op == "output").args[0]
     others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted)
-    return Captured(graph, len(made) - others, calls)
+    return Captured(graph, len(made) - others, calls, checks.asked)

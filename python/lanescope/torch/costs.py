@@ -4,12 +4,13 @@
 import json
 import math
 
-import torch
-from torch.utils import _pytree as pytree
+from lanescope.torch.nodes import is_node, mapped
 
 
 def _tensors(tree):
-    return [leaf for leaf in pytree.tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+    found = []
+    mapped(lambda leaf: found.append(leaf) if hasattr(leaf, "element_size") else None, tree)
+    return found
 
 
 def _product(a, b):
@@ -52,7 +53,7 @@ def _flops(name, args, made):
         return _product(*args[:2])
     if name in ("addmm", "baddbmm", "addbmm", "_addmm_activation"):
         return _product(*args[1:3])
-    if name in ("_grouped_mm", "_scaled_grouped_mm"):
+    if name in ("_grouped_mm", "_scaled_grouped_mm", "grouped_mm_fallback"):
         return _grouped_product(*args)
     if name in ("convolution", "_convolution"):
         return _convolution(args[0], args[1], made, args[6])
@@ -67,9 +68,9 @@ def _flops(name, args, made):
 
 def cost_of(node):
     """FLOPs and bytes of one call, nothing for views."""
-    operands, options = pytree.tree_map_only(torch.fx.Node, lambda each: each.meta.get("val"), (node.args, node.kwargs))
+    operands, options = mapped(lambda leaf: leaf.meta.get("val") if is_node(leaf) else leaf, (node.args, node.kwargs))
     made = _tensors(node.meta.get("val"))
-    if torch.Tag.inplace_view in getattr(node.target, "tags", ()) or getattr(node.target, "is_view", False):
+    if any(tag.name == "inplace_view" for tag in getattr(node.target, "tags", ())) or getattr(node.target, "is_view", False):
         return {"flops": 0, "bytes": 0}
     name = str(node.target).split(".")[1] if "." in str(node.target) else str(node.target)
     flops = _flops(name, operands, made[0] if made else None)

@@ -14,7 +14,7 @@ native_layer_norm_backward silu silu_backward smooth_l1_loss smooth_l1_loss_back
 softplus_backward std std_mean var unsafe_split unsafe_split_with_sizes _unsafe_index rsub
 unfold_backward diag_embed trace frac _fused_rms_norm
 _fused_rms_norm_backward rms_norm addr upsample_nearest2d _reshape_alias narrow_copy
-_thnn_fused_lstm_cell dot mv repeat
+_thnn_fused_lstm_cell dot mv repeat _weight_norm_interface
 """
 
 

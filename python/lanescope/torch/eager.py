@@ -8,9 +8,13 @@ import os
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from lanescope.torch.sharded import is_shared
+
 _COMPILED = "_orig_mod."
+_OF_MODULES = {name for name, value in vars(torch.nn.Module()).items() if isinstance(value, dict)}  # which tracing puts back itself
 
 
 def unwrapped(model):
@@ -35,10 +39,9 @@ def _can_leave_guards():
 
 def _plain_tensors(model):
     kinds = {type(each) for each in (*model.parameters(), *model.buffers()) if is_traceable_wrapper_subclass(each)}
-    if any(kind.__name__ == "DTensor" for kind in kinds):
-        raise ValueError("the model's parameters are shared out over a device mesh (DTensor); export it before fully_shard or "
-                         "parallelize_module")
-    if not kinds or kinds == {FakeTensor}:
+    if any(isinstance(module, FullyShardedDataParallel) for module in model.modules()):
+        raise ValueError("the model's parameters lie flat in FullyShardedDataParallel; export it before, or take fully_shard")
+    if all(kind is FakeTensor or kind.__name__ == "DTensor" for kind in kinds):
         return model
     from torch._functorch._aot_autograd.subclass_parametrization import unwrap_tensor_subclass_parameters
 
@@ -80,11 +83,33 @@ def _replaced(module, name, value):
             module.__dict__[name] = before
 
 
+@contextlib.contextmanager
+def as_before(model):
+    """What modules remember of a trace, as tensors without content in a cache of theirs, is forgotten."""
+    before = {module: {name: (value, value.copy() if type(value) in (dict, list) else None)
+                       for name, value in vars(module).items() if name not in _OF_MODULES} for module in model.modules()}
+    try:
+        yield
+    finally:
+        for module, values in before.items():
+            now = vars(module)
+            for name in [name for name in now if name not in values and name not in _OF_MODULES]:
+                del now[name]
+            for name, (value, content) in values.items():
+                now[name] = value
+                if content is not None:
+                    value.clear()
+                    (value.update if isinstance(value, dict) else value.extend)(content)
+
+
 def left_out(model, plain, optimizer, trains):
     """Sentences on what a step of training has and the graph has not. `plain`: the model unwrapped."""
     notes = []
     if isinstance(model, torch.nn.parallel.DistributedDataParallel):
         notes.append("the graph is of one process: 'data-parallel' adds the all-reduce of DistributedDataParallel")
+    if any(map(is_shared, plain.parameters())):
+        notes.append("the graph is of the whole model on one device: 'fsdp' adds the collectives of fully_shard, a plan those of "
+                     "parallelize_module")
     if not trains:
         return notes
     parameters = dict(plain.named_parameters())

@@ -7,25 +7,16 @@ import copy
 import math
 
 import numpy
-import torch
 
-from lanescope.torch.graph_def import Content, Dtype, encode_node, encode_versions
-
-DTYPE_OF = {
-    torch.float32: "float32", torch.float64: "float64", torch.float16: "float16", torch.bfloat16: "bfloat16",
-    torch.int8: "int8", torch.int16: "int16", torch.int32: "int32", torch.int64: "int64", torch.uint8: "uint8",
-    torch.bool: "bool", torch.complex64: "complex64", torch.float8_e4m3fn: "float8_e4m3fn", torch.float8_e5m2: "float8_e5m2",
-}
-# Types that NumPy has not go as integers of their width.
-_BITS = {torch.bfloat16: torch.int16, torch.float8_e4m3fn: torch.int8, torch.float8_e5m2: torch.int8}
+from lanescope.torch.graph_def import DTYPES, Content, Dtype, bits_of, encode_node, encode_versions
 
 
-def content_of(tensor):
-    """A torch tensor as the attribute of a Const."""
-    tensor = tensor.detach().contiguous().cpu()
-    dtype = DTYPE_OF[tensor.dtype]
-    bits = tensor.view(_BITS.get(tensor.dtype, tensor.dtype))
-    return Content(dtype, tensor.shape, bits.numpy().tobytes())
+def dtype_of(tensor):
+    """NumPy's name of what a tensor's elements are."""
+    name = str(tensor.dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise ValueError(f"a tensor of {name} is in the step, which graphs do not have; convert it to another type")
+    return name
 
 
 class Value:
@@ -121,10 +112,7 @@ class Emitter:
     def const(self, data, dtype):
         """The reference of a constant, which equal ones of a scope share."""
         array = numpy.asarray(data, dtype="float32" if dtype == "bfloat16" else dtype)
-        if dtype == "bfloat16":
-            content = content_of(torch.from_numpy(numpy.array(array)).to(torch.bfloat16))
-        else:
-            content = Content(dtype, array.shape, array.tobytes())
+        content = Content(dtype, array.shape, (bits_of(array) if dtype == "bfloat16" else array).tobytes())
         key = (dtype, content.shape, content.data)
         if key not in self._constants:
             (scope, near), self.scope, self._near = (self.scope, self._near), "", ""

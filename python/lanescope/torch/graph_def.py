@@ -16,6 +16,13 @@ DTYPES = {
 }
 
 
+def bits_of(array):
+    """float32 rounded to the nearest bfloat16, as uint16; of two as near the even one."""
+    bits = numpy.asarray(array, "float32").view("uint32").astype("uint64")
+    rounded = (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
+    return numpy.where(numpy.isnan(array), 0x7FC0, rounded).astype("uint16")
+
+
 class Dtype(str):
     """An attribute that is a dtype, not a text."""
 

@@ -4,12 +4,14 @@
 import torch
 from torch.utils import _pytree as pytree
 
+from lanescope.torch.sharded import is_shared
+
 
 def fake_of(mode, tensor):
     """The tensor without content, of this mode: a module that was copied (copy.deepcopy, as nn.TransformerEncoder does)
     under a FakeTensorMode has tensors of a mode of its own, and PyTorch mixes none (seen in 2.15)."""
     theirs = getattr(tensor, "fake_mode", None)
-    if theirs is None:
+    if theirs is None and not is_shared(tensor):
         return mode.from_tensor(tensor)
     if theirs is mode:
         return tensor

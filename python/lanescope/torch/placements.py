@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from lanescope.torch.export import Exported
+from lanescope.torch.exported import Exported
 
 
 def place_modules(exported: Exported, devices: Mapping[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from lanescope.torch.adafactor import adafactor_step, fresh_state
 from lanescope.torch.decompositions import table
-from lanescope.torch.emitter import DTYPE_OF
+from lanescope.torch.emitter import dtype_of
 from lanescope.torch.translate import Translator
 from lanescope.torch.variables import Variable, content_of, has_content
 
@@ -136,7 +136,7 @@ def _drop_unused(graph):
 
 def _slot(e, member, key, like, value):
     """`value`: of all its elements, unless the optimizer has some already."""
-    name, dtype = f"{member.variable.handle}/{key}", DTYPE_OF[like.dtype]
+    name, dtype = f"{member.variable.handle}/{key}", dtype_of(like)
     present = member.state.get(key)
     if present is not None and has_content(present):
         first = e.tensor(content_of(present), name + "/Initializer/Const")

@@ -6,14 +6,12 @@ import operator
 import re
 from collections import Counter
 
-import torch
-
-from lanescope.torch.capture import call_number, module_path
 from lanescope.torch.costs import cost_attr
-from lanescope.torch.emitter import DTYPE_OF, Value, content_of
+from lanescope.torch.emitter import Value, dtype_of
 from lanescope.torch.graph_def import Dtype, Shape
+from lanescope.torch.nodes import call_number, is_node, mapped, module_path
 from lanescope.torch.ops import RULES
-from lanescope.torch.variables import has_content
+from lanescope.torch.variables import constant_of
 
 _NO_KERNELS = {"Const", "Reshape", "Transpose"}  # a transposed tensor is read as such where costs alone are known
 _SCHEDULE_ONLY = {"memory_format", "layout", "device", "pin_memory", "non_blocking"}
@@ -33,7 +31,7 @@ def _op_name(target):
 def _lacks_results(node, made):
     """Whether PyTorch's op makes more, and keeps it: as the places of the largest numbers of windows."""
     theirs = node.meta.get("val")
-    return isinstance(made, tuple) and any(mine is None and isinstance(other, torch.Tensor)
+    return isinstance(made, tuple) and any(mine is None and other is not None
                                            for mine, other in zip(made, theirs))
 
 
@@ -52,25 +50,25 @@ class Translator:
         """Returns what the graph returns, as Values and None."""
         for node in self._graph.graph.nodes:
             if node.op == "output":
-                return [self._values[each] if isinstance(each, torch.fx.Node) else None for each in node.args[0]]
+                return [self._values[each] if is_node(each) else None for each in node.args[0]]
             if node.op == "get_attr":
-                tensor = getattr(self._graph, node.target)
-                if not has_content(tensor):  # an empty one that a model makes on the device "meta"
-                    tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
-                self._values[node] = Value(self._e.tensor(content_of(tensor)), DTYPE_OF[tensor.dtype], tensor.shape)
+                self._values[node] = constant_of(self._e, getattr(self._graph, node.target))
             elif node.op == "call_function":
                 self._values[node] = self._call(node)
         raise ValueError("the captured graph returns nothing")
 
+    def _value(self, leaf):
+        return self._values[leaf] if is_node(leaf) else leaf
+
     def _call(self, node):
-        args = torch.fx.node.map_arg(node.args, lambda each: self._values[each])
+        args = mapped(self._value, node.args)
         if node.target is operator.getitem:
             if node.args[0] in self._gradients:
                 self._gradients.add(node)
             return None if args[0] is None else args[0][args[1]]
-        if args and args[0] is None and isinstance(node.args[0], torch.fx.Node):
+        if args and args[0] is None and is_node(node.args[0]):
             return None  # of what no op here makes, as the places of the largest numbers of windows
-        kwargs = {key: torch.fx.node.map_arg(value, lambda each: self._values[each])
+        kwargs = {key: mapped(self._value, value)
                   for key, value in node.kwargs.items() if key not in _SCHEDULE_ONLY}
         self._e.scope = scope_of(module_path(node)) or self._scope
         number = call_number(node)
@@ -123,13 +121,13 @@ class Translator:
         collect(list(kwargs.values()))
         result = node.meta.get("val")
         made = list(result) if isinstance(result, (list, tuple)) else [result]
-        tensors = [each for each in made if isinstance(each, torch.Tensor)]
+        tensors = [each for each in made if hasattr(each, "element_size")]
         op = _op_name(node.target)
         name = self._e.node(op, op, inputs, _lanescope_cost=cost_attr(node),
                             _output_shapes=[Shape(each.shape) for each in tensors],
-                            _output_types=[Dtype(DTYPE_OF[each.dtype]) for each in tensors],
+                            _output_types=[Dtype(dtype_of(each)) for each in tensors],
                             _torch_op=str(node.target))
         numbers = iter(range(len(tensors)))
-        values = [Value(f"{name}:{next(numbers)}", DTYPE_OF[each.dtype], each.shape)
-                  if isinstance(each, torch.Tensor) else None for each in made]
+        values = [Value(f"{name}:{next(numbers)}", dtype_of(each), each.shape)
+                  if hasattr(each, "element_size") else None for each in made]
         return tuple(values) if isinstance(result, (list, tuple)) else values[0]

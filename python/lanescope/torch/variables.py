@@ -1,14 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parameters, buffers and the state of optimizers as resource variables."""
 
-import torch
+from lanescope.torch.emitter import Value, dtype_of
+from lanescope.torch.graph_def import Content, Dtype, Shape
 
-from lanescope.torch.emitter import DTYPE_OF, Value, content_of
-from lanescope.torch.graph_def import Dtype, Shape
+# Types that NumPy has not go as integers of their width.
+_BITS = {"bfloat16": "int16", "float8_e4m3fn": "int8", "float8_e5m2": "int8"}
+
+
+def content_of(tensor):
+    """A torch tensor as the attribute of a Const."""
+    import torch
+
+    tensor = tensor.to_local() if hasattr(tensor, "to_local") else tensor
+    tensor, dtype = tensor.detach().contiguous().cpu(), dtype_of(tensor)
+    return Content(dtype, tensor.shape, tensor.view(getattr(torch, _BITS.get(dtype, dtype))).numpy().tobytes())
+
+
+def constant_of(emitter, tensor):
+    """One that a model makes in its step. On the device "meta" it is as good as empty."""
+    if has_content(tensor):
+        return Value(emitter.tensor(content_of(tensor)), dtype_of(tensor), tensor.shape)
+    return emitter.fill(tensor.shape, 0, dtype_of(tensor))
 
 
 def has_content(tensor):
-    return not tensor.is_meta and not isinstance(tensor, torch._subclasses.FakeTensor)
+    """Whether its numbers are known: of one that is shared out over processes, a part of them is."""
+    mesh = getattr(tensor, "device_mesh", None)
+    return not (tensor.is_meta or hasattr(tensor, "fake_mode") or (mesh is not None and mesh.size() > 1))
 
 
 class Variable:
@@ -32,7 +51,7 @@ class Variable:
 
 def variable_of(emitter, name, tensor, keep_values, near=""):
     """A variable that begins as `tensor`, or as zeros where that has no content. `near`: as of Variable."""
-    dtype = DTYPE_OF[tensor.dtype]
+    dtype = dtype_of(tensor)
     if keep_values and has_content(tensor):
         first = emitter.tensor(content_of(tensor), name + "/Initializer/Const")
     else:
@@ -43,6 +62,8 @@ def variable_of(emitter, name, tensor, keep_values, near=""):
 def slot_of(emitter, name, like, tensor=None):
     """What an optimizer keeps of the variable `like`: begins as `tensor`, or as zeros."""
     if tensor is not None and has_content(tensor):
+        import torch
+
         first = emitter.tensor(content_of(tensor.to(getattr(torch, like.dtype))), name + "/Initializer/Const")
     else:
         first = emitter.fill(like.shape, 0, like.dtype).ref

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many numbers the inputs may hold that look something up: rows of tables, classes, positions."""
 
-import torch
+from lanescope.torch.nodes import is_node
 
 _PASSES = ("view", "_unsafe_view", "reshape", "unsqueeze", "squeeze", "expand", "permute", "transpose", "t", "clone", "slice",
-           "select", "_to_copy", "alias", "cat", "constant_pad_nd", "where", "split", "getitem", "detach", "remainder")
+           "select", "_to_copy", "alias", "cat", "constant_pad_nd", "where", "split", "getitem", "detach", "remainder", "to", "flatten", "contiguous")
 
 
 def _name(node):
@@ -14,7 +14,7 @@ def _name(node):
 def _limit_of(user, node):
     """What the user looks up by the node's numbers has so many; None: it looks nothing up."""
     name, args = _name(user), user.args
-    shape = args[0].meta["val"].shape if args and isinstance(args[0], torch.fx.Node) and "val" in args[0].meta else ()
+    shape = args[0].meta["val"].shape if args and is_node(args[0]) and "val" in args[0].meta else ()
     if name == "embedding" and args[1] is node:
         return shape[0]
     if name in ("nll_loss_forward", "nll_loss2d_forward") and args[1] is node:

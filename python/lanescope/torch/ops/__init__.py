@@ -14,4 +14,4 @@ def rule(*names):
     return register
 
 
-from lanescope.torch.ops import batch_norm, convolutions, elementwise, images, indexing, layers, linear, scattering, shapes, strides  # noqa: E402, F401
+from lanescope.torch.ops import batch_norm, composites, convolutions, elementwise, images, indexing, layers, linear, scattering, shapes, strides  # noqa: E402, F401

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops on single elements, and reductions."""
 
-from lanescope.torch.emitter import DTYPE_OF, Value
+from lanescope.torch.emitter import Value, dtype_of
 from lanescope.torch.graph_def import FLOATS
 from lanescope.torch.ops import RULES, rule
 
@@ -20,7 +20,7 @@ _REDUCE = {"sum": "Sum", "mean": "Mean", "prod": "Prod", "amax": "Max", "amin": 
 
 
 def result_dtype(node):
-    return DTYPE_OF[node.meta["val"].dtype]
+    return dtype_of(node.meta["val"])
 
 
 def value_of(e, operand, dtype):
@@ -65,12 +65,26 @@ def _binary(op):
 
 def common_dtype(a, b):
     """What PyTorch compares two operands in: numbers follow tensors, and those without axes follow the others."""
-    import torch
+    def kind(dtype):
+        return 0 if dtype == "bool" else 1 if "int" in dtype else 2
 
-    def stand_in(x):
-        return torch.empty([1] * x.rank, dtype=getattr(torch, x.dtype)) if isinstance(x, Value) else x
+    tensors = [x for x in (a, b) if isinstance(x, Value)]
+    found = None
+    for group in ([x.dtype for x in tensors if x.rank], [x.dtype for x in tensors if not x.rank],
+                  [_OF_NUMBERS[type(x)] for x in (a, b) if not isinstance(x, Value)]):
+        if group and (found is None or max(map(kind, group)) > kind(found)):
+            found = _wider(*group)
+    return found
 
-    return DTYPE_OF[torch.result_type(stand_in(a), stand_in(b))]
+
+_OF_NUMBERS = {bool: "bool", int: "int64", float: "float32"}
+_WIDER = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+_NEITHER = {frozenset(("uint8", "int8")): "int16", frozenset(("float16", "bfloat16")): "float32"}
+
+
+def _wider(*dtypes):
+    """The least that holds both, as PyTorch has it."""
+    return _NEITHER.get(frozenset(dtypes)) or max(dtypes, key=_WIDER.index)
 
 
 def _compare(op):
@@ -100,6 +114,8 @@ for _name, _op in _TESTS.items():
 for _name, _op in _BINARY.items():
     for _kind in ("default", "Tensor", "Scalar", "Tensor_mode", "Scalar_mode", "Tensor_Tensor", "Tensor_Scalar"):
         RULES[f"aten.{_name}.{_kind}"] = _binary(_op)
+for _name, _like in (("max.other", "maximum.default"), ("min.other", "minimum.default")):
+    RULES["aten." + _name] = RULES["aten." + _like]
 for _name, _op in _COMPARE.items():
     for _kind in ("Tensor", "Scalar"):
         RULES[f"aten.{_name}.{_kind}"] = _compare(_op)
@@ -135,9 +151,9 @@ def _logical(op):
 
 
 for _kind in ("default", "Tensor", "Scalar"):
-    for _name in ("logical", "bitwise"):
-        RULES[f"aten.{_name}_and.{_kind}"] = _logical("LogicalAnd")
-        RULES[f"aten.{_name}_or.{_kind}"] = _logical("LogicalOr")
+    for _and, _or in (("logical_and", "logical_or"), ("bitwise_and", "bitwise_or"), ("__and__", "__or__")):
+        RULES[f"aten.{_and}.{_kind}"] = _logical("LogicalAnd")
+        RULES[f"aten.{_or}.{_kind}"] = _logical("LogicalOr")
 
 
 @rule("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")

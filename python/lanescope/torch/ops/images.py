@@ -3,7 +3,7 @@
 
 import math
 
-import torch
+import numpy
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.ops import rule
@@ -80,14 +80,14 @@ def _shares(e, windows, x, made, count_padding, divisor):
         return None
     whole, counts = math.prod(windows.kernel), []
     for size, out, width, step, pads in zip(x.shape[2:], made.shape[2:], windows.kernel, windows.stride, windows.padding):
-        starts = torch.arange(out) * step - pads
+        starts = numpy.arange(out) * step - pads
         low, high = (-pads, size + pads) if count_padding else (0, size)
-        counts.append(((starts + width).clamp(max=high) - starts.clamp(min=low)).double())
+        counts.append((numpy.minimum(starts + width, high) - numpy.maximum(starts, low)).astype("float64"))
     total = counts[0]
     for more in counts[1:]:
         total = total[..., None] * more
-    shares = whole / total if divisor is None else torch.full_like(total, whole / divisor)
-    shares = shares.reshape(1, *total.shape, 1).numpy()
+    shares = whole / total if divisor is None else numpy.full_like(total, whole / divisor)
+    shares = shares.reshape(1, *total.shape, 1)
     return Value(e.const(shares, x.dtype), x.dtype, shares.shape)
 
 
@@ -136,7 +136,7 @@ def adaptive_avg_pool_backward(e, node, gradient, x):
 
 def _adaptive(old, new):
     """By result the shares of what it is the mean of."""
-    shares = torch.zeros(new, old, dtype=torch.float64)
+    shares = numpy.zeros((new, old))
     for row in range(new):
         start, end = row * old // new, -(-(row + 1) * old // new)
         shares[row, start:end] = 1 / (end - start)
@@ -146,12 +146,12 @@ def _adaptive(old, new):
 def _by_shares(e, x, matrices):
     """Every axis behind the channels by its matrix of shares: what results are of what is there."""
     for axis, shares in enumerate(matrices, 2):
-        if shares.shape[0] == shares.shape[1] and bool((shares == torch.eye(len(shares))).all()):
+        if shares.shape[0] == shares.shape[1] and (shares == numpy.eye(len(shares))).all():
             continue
         order = [other for other in range(x.rank) if other != axis] + [axis]
         rows = [x.shape[other] for other in order]
         flat = e.reshape(Value(e.ordered(x, order), x.dtype, rows), (math.prod(rows[:-1]), rows[-1]))
-        made = e.op("MatMul", [flat.ref, e.const(shares.T.contiguous().numpy(), x.dtype)], x.dtype,
+        made = e.op("MatMul", [flat.ref, e.const(numpy.ascontiguousarray(shares.T), x.dtype)], x.dtype,
                     (flat.shape[0], shares.shape[0]), transpose_a=False, transpose_b=False)
         made = e.reshape(made, (*rows[:-1], shares.shape[0]))
         x = Value(made.ref, made.dtype, made.shape, [order.index(other) for other in range(x.rank)])
@@ -160,25 +160,38 @@ def _by_shares(e, x, matrices):
 
 def _places(old, new, scale, corners):
     """Where each result of a resize lies among what is there."""
-    numbers = torch.arange(new, dtype=torch.float64)
+    numbers = numpy.arange(new, dtype="float64")
     if corners:
         return numbers * ((old - 1) / (new - 1) if new > 1 else 0)
     return (numbers + 0.5) * (1 / scale if scale else old / new) - 0.5
 
 
 def _linear(old, new, scale, corners):
-    places = _places(old, new, scale, corners).clamp(min=0)
-    low = places.floor().clamp(max=old - 1)
-    share, shares, rows = (places - low).clamp(max=1), torch.zeros(new, old, dtype=torch.float64), torch.arange(new)
-    shares[rows, low.long()] += 1 - share
-    shares[rows, (low.long() + 1).clamp(max=old - 1)] += share
+    places = numpy.maximum(_places(old, new, scale, corners), 0)
+    low = numpy.minimum(numpy.floor(places), old - 1).astype("int64")
+    share, shares, rows = numpy.minimum(places - low, 1), numpy.zeros((new, old)), numpy.arange(new)
+    shares[rows, low] += 1 - share
+    shares[rows, numpy.minimum(low + 1, old - 1)] += share
+    return shares
+
+
+def _cubic(old, new, scale, corners):
+    """Of four neighbours by the curve of Keys with -3/4; those beyond an end are the last one."""
+    places = _places(old, new, scale, corners)
+    low = numpy.floor(places).astype("int64")
+    shares = numpy.zeros((new, old))
+    for neighbour in (-1, 0, 1, 2):
+        far = numpy.abs(places - low - neighbour)
+        near = (1.25 * far - 2.25) * far * far + 1
+        outer = -0.75 * (((far - 5) * far + 8) * far - 4)
+        numpy.add.at(shares, (numpy.arange(new), numpy.clip(low + neighbour, 0, old - 1)), numpy.where(far <= 1, near, outer))
     return shares
 
 
 def _nearest(old, new, scale):
-    shares = torch.zeros(new, old, dtype=torch.float64)
-    places = (torch.arange(new, dtype=torch.float64) * (1 / scale if scale else old / new)).floor().clamp(max=old - 1)
-    shares[torch.arange(new), places.long()] = 1
+    shares = numpy.zeros((new, old))
+    places = numpy.floor(numpy.arange(new) * (1 / scale if scale else old / new)).astype("int64")
+    shares[numpy.arange(new), numpy.minimum(places, old - 1)] = 1
     return shares
 
 
@@ -195,9 +208,12 @@ def _resize(matrices):
     return emit
 
 
-def _linears(old, new, args):
-    corners, scales = args[0], args[1:]
-    return [_linear(*sizes, scale, corners) for *sizes, scale in zip(old, new, _scale_of(scales, len(old)))]
+def _curves(curve):
+    def matrices(old, new, args):
+        corners, scales = args[0], args[1:]
+        return [curve(*sizes, scale, corners) for *sizes, scale in zip(old, new, _scale_of(scales, len(old)))]
+
+    return matrices
 
 
 def _nearests(old, new, args):
@@ -210,5 +226,6 @@ def _scale_of(args, count):
 
 
 for _dims, _kind in ((1, "linear"), (2, "bilinear"), (3, "trilinear")):
-    rule(f"upsample_{_kind}{_dims}d.default", f"upsample_{_kind}{_dims}d_backward.default")(_resize(_linears))
+    rule(f"upsample_{_kind}{_dims}d.default", f"upsample_{_kind}{_dims}d_backward.default")(_resize(_curves(_linear)))
     rule(f"upsample_nearest{_dims}d.default", f"upsample_nearest{_dims}d_backward.default")(_resize(_nearests))
+rule("upsample_bicubic2d.default", "upsample_bicubic2d_backward.default")(_resize(_curves(_cubic)))

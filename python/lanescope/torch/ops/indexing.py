@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows by number, and losses that look classes up."""
 
-import torch
+import numpy
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.graph_def import Dtype
@@ -49,7 +49,7 @@ def index(e, node, x, indices):
         return gather(e, x, numbers[0], given[0], result)
     rest = [axis for axis in range(x.rank) if axis not in given]
     order = [*given, *rest]
-    shape = torch.broadcast_shapes(*(each.shape for each in numbers))
+    shape = numpy.broadcast_shapes(*(each.shape for each in numbers))
     picked = _pick(e, Value(x.ref, x.dtype, x.stored_shape, [x.axes[axis] for axis in order]), numbers, shape)
     # Neighbours leave what they pick in their place, others put it first.
     first = given[0] if given == list(range(given[0], given[0] + len(given))) else 0
@@ -157,8 +157,21 @@ def cumsum(e, node, x, dim, dtype=None):
 
 @rule("argmax.default", "argmin.default")
 def arg_extreme(e, node, x, dim=None, keepdim=False):
-    if dim is None or keepdim:
-        return None
-    op = "ArgMax" if "argmax" in str(node.target) else "ArgMin"
-    return e.op(op, [e.plain(x), e.const(dim, "int32")], "int64", node.meta["val"].shape,
+    if dim is None:
+        x, dim = e.reshape(x, (_count(x.shape),)), 0
+    return _place(e, "ArgMax" if "argmax" in str(node.target) else "ArgMin", x, dim, tuple(node.meta["val"].shape))
+
+
+def _place(e, op, x, dim, shape):
+    dim %= x.rank
+    made = e.op(op, [e.plain(x), e.const(dim, "int32")], "int64", (*x.shape[:dim], *x.shape[dim + 1:]),
                 types={"T": x.dtype, "Tidx": "int32", "output_type": "int64"})
+    return made if made.shape == shape else e.reshape(made, shape)
+
+
+@rule("max.dim", "min.dim")
+def extreme(e, node, x, dim, keepdim=False):
+    if not x.rank or x.dtype == "bool":
+        return None
+    op = "Max" if "max" in str(node.target) else "Min"
+    return e.reduce(op, x, [dim], keepdim), _place(e, "Arg" + op, x, dim, tuple(node.meta["val"][1].shape))

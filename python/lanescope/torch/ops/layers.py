@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Softmax, layer normalization and dropout."""
 
-from lanescope.torch.emitter import DTYPE_OF
+from lanescope.torch.emitter import dtype_of
 from lanescope.torch.ops import rule
 from lanescope.torch.ops.elementwise import result_dtype, select
 
@@ -36,7 +36,7 @@ def safe_softmax(e, node, x, dim, dtype=None):
 def layer_norm(e, node, x, shape, weight, bias, epsilon):
     """Small floats are wide inside; weights may be of another dtype, as in automatic mixed precision."""
     wide = "float64" if x.dtype == "float64" else "float32"
-    out, *moments = (DTYPE_OF[each.dtype] for each in node.meta["val"])
+    out, *moments = (dtype_of(each) for each in node.meta["val"])
     x, dims = e.cast(x, wide), list(range(x.rank - len(shape), x.rank))
     mean = e.reduce("Mean", x, dims, True)
     variance = e.reduce("Mean", e.binary("SquaredDifference", x, mean), dims, True)
@@ -47,6 +47,17 @@ def layer_norm(e, node, x, shape, weight, bias, epsilon):
     if bias is not None:
         made = e.binary("AddV2", made, e.cast(bias, wide))
     return e.cast(made, out), e.cast(mean, moments[0]), e.cast(scale, moments[1])
+
+
+@rule("_weight_norm_interface_backward.default")
+def weight_norm_backward(e, node, gradient, direction, length, norms, dim):
+    """Of length * direction / norm by direction and by length."""
+    others = [axis for axis in range(direction.rank) if axis != dim % direction.rank]
+    norms = e.cast(norms, direction.dtype)
+    unit = e.binary("RealDiv", direction, norms)
+    along = e.reduce("Sum", e.binary("Mul", gradient, unit), others, True)
+    across = e.binary("Sub", gradient, e.binary("Mul", unit, along))
+    return e.binary("Mul", across, e.binary("RealDiv", length, norms)), along
 
 
 def _uniform(e, shape, dtype, axes=None):

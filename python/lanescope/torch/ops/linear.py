@@ -5,7 +5,7 @@ import json
 
 from lanescope.torch.costs import cost_of
 from lanescope.torch.emitter import Value
-from lanescope.torch.ops import rule
+from lanescope.torch.ops import RULES, rule
 from lanescope.torch.ops.indexing import numbers_to
 from lanescope.torch.ops.shapes import part
 
@@ -106,3 +106,6 @@ def grouped_mm(e, node, a, b, ends=None, bias=None, out_dtype=None):
     if b.rank == 2:
         return e.op("Pack", [each.ref for each in made], a.dtype, (groups, *made[0].shape), N=groups, axis=0)
     return e.op("AddN", [each.ref for each in made], a.dtype, made[0].shape, N=groups)
+
+
+RULES["transformers.grouped_mm_fallback.default"] = grouped_mm  # as programs of its models have it

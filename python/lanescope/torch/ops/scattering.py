@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements in another order, and writes to numbered places."""
 
-import torch
+import math
+
+import numpy
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.graph_def import Dtype
@@ -20,7 +22,7 @@ def flip(e, node, x, dims):
 @rule("roll.default")
 def roll(e, node, x, shifts, dims=()):
     if not dims:
-        flat = e.reshape(x, (torch.Size(x.shape).numel(),))
+        flat = e.reshape(x, (math.prod(x.shape),))
         return e.reshape(roll(e, node, flat, shifts, [0]), x.shape)
     for shift, dim in zip(shifts, dims):
         dim %= x.rank
@@ -69,7 +71,7 @@ def index_put(e, node, x, indices, values, accumulate=False):
     if numbers is None or x.dtype == "bool":
         return None
     order = [*given, *(axis for axis in range(x.rank) if axis not in given)]
-    shape = torch.broadcast_shapes(*(each.shape for each in numbers))
+    shape = numpy.broadcast_shapes(*(each.shape for each in numbers))
     first = given[0] if given == list(range(given[0], given[0] + len(given))) else 0
     whole = [x.shape[axis] for axis in order[len(given):]]
     whole[first:first] = shape
@@ -151,7 +153,7 @@ def histc(e, node, x, bins=100, low=0, high=0):
     if low == high:
         return None
     x, dtype = e.cast(x, "float32"), result_dtype(node)
-    flat = e.reshape(x, (torch.Size(x.shape).numel(),))
+    flat = e.reshape(x, (math.prod(x.shape),))
     part_ = e.binary("Mul", e.binary("Sub", flat, e.scalar(low, "float32")), e.scalar(bins / (high - low), "float32"))
     number = e.cast(e.binary("Minimum", e.unary("Floor", part_), e.scalar(bins - 1, "float32")), "int32")
     inside = e.binary("LessEqual", flat, e.scalar(high, "float32"), "bool")

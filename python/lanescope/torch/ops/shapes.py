@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Views, copies of parts, and what is made of nothing."""
 
-import torch
+import math
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.ops import rule
 from lanescope.torch.ops.elementwise import result_dtype
+from lanescope.torch.ops.elementwise import select as chosen
 
 
 def _meta_shape(node):
@@ -165,11 +166,13 @@ def stack(e, node, tensors, dim=0):
 
 @rule("constant_pad_nd.default")
 def constant_pad(e, node, x, pad, value=0):
-    if any(size < 0 for size in pad):
-        return None
     pairs = [[0, 0] for _ in range(x.rank)]
     for i in range(len(pad) // 2):
-        pairs[-1 - i] = [pad[2 * i], pad[2 * i + 1]]
+        pairs[-1 - i] = [max(0, size) for size in pad[2 * i:2 * i + 2]]
+        less = [max(0, -size) for size in pad[2 * i:2 * i + 2]]  # what is cut off
+        x = part(e, x, x.rank - 1 - i, less[0], x.shape[-1 - i] - less[1])
+    if not any(map(any, pairs)):
+        return x
     return e.op("PadV2", [e.plain(x), e.ints(pairs), e.const(value, x.dtype)], x.dtype, _meta_shape(node),
                 types={"T": x.dtype, "Tpaddings": "int32"})
 
@@ -182,8 +185,8 @@ def full(e, node, *args, **_):
     return e.fill(shape, value, dtype) if shape else e.scalar(value, dtype)
 
 
-@rule("zeros.default", "zeros_like.default", "new_zeros.default",
-      "empty.memory_format", "empty_like.default", "new_empty.default")
+@rule("zeros.default", "zero.default", "zeros_like.default", "new_zeros.default",
+      "empty.memory_format", "empty_strided.default", "empty_like.default", "new_empty.default", "new_empty_strided.default")
 def zeros(e, node, *_, **__):
     return e.fill(_meta_shape(node), 0, result_dtype(node))
 
@@ -197,11 +200,11 @@ def ones(e, node, *_, **__):
 def arange(e, node, *args, **_):
     dtype = result_dtype(node)
     start, end, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
-    steps = torch.arange(start, end, step, dtype=getattr(torch, dtype))
-    limits = (start, start + step * len(steps), step)
+    count = max(0, math.ceil((end - start) / step))
+    limits = (start, start + step * count, step)
     if dtype not in ("int32", "int64", "float32"):
         return None
-    return e.op("Range", [e.const(each, dtype) for each in limits], dtype, (len(steps),), types={"Tidx": dtype})
+    return e.op("Range", [e.const(each, dtype) for each in limits], dtype, (count,), types={"Tidx": dtype})
 
 
 @rule("copy.default", "copy_.default")
@@ -218,7 +221,11 @@ def fill(e, node, x, value):
 def triangle(e, node, x, diagonal=0):
     lower = "tril" in str(node.target)
     limits = (-1, diagonal) if lower else (-diagonal, -1)
-    if (diagonal < 0) if lower else (diagonal > 0):
-        return None
-    return e.op("MatrixBandPart", [e.plain(x), *(e.const(each, "int64") for each in limits)], x.dtype, x.shape,
-                types={"T": x.dtype, "Tindex": "int64"})
+    if (diagonal >= 0) if lower else (diagonal <= 0):
+        return e.op("MatrixBandPart", [e.plain(x), *(e.const(each, "int64") for each in limits)], x.dtype, x.shape,
+                    types={"T": x.dtype, "Tindex": "int64"})
+    rows, columns = (e.op("Range", [e.const(each, "int32") for each in (0, size, 1)], "int32", (size,), types={"Tidx": "int32"})
+                     for size in x.shape[-2:])
+    rows = e.binary("AddV2", e.reshape(rows, (x.shape[-2], 1)), e.scalar(diagonal, "int32"))
+    kept = e.binary("GreaterEqual" if lower else "LessEqual", rows, columns, "bool")
+    return chosen(e, kept, x, e.scalar(0, x.dtype), x.shape)

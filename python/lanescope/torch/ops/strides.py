@@ -3,7 +3,7 @@
 
 import math
 
-import torch
+import numpy
 
 from lanescope.torch.emitter import Value
 from lanescope.torch.ops import rule
@@ -26,25 +26,58 @@ def _is_dense(shape, strides):
     return True
 
 
-@rule("as_strided.default", "as_strided_copy.default")
-def as_strided(e, node, x, size, stride, offset=None):
+def _flat(e, node, x):
+    """The elements as they lie, and the axes from the longest step to the shortest; None where there are holes between."""
     own = node.args[0].meta["val"]
     order = _by_stride(own.shape, own.stride())
     if not _is_dense([own.shape[axis] for axis in order], [own.stride()[axis] for axis in order]):
+        return None, order
+    return Value(e.ordered(x, order), x.dtype, [own.shape[axis] for axis in order]), order
+
+
+def _places(shape, stride, offset):
+    """Of elements by strides, where they lie."""
+    return sum((numpy.arange(each).reshape(-1, *[1] * (len(shape) - axis - 1)) * stride[axis] for axis, each in enumerate(shape)),
+               numpy.array(offset))
+
+
+@rule("as_strided.default", "as_strided_copy.default")
+def as_strided(e, node, x, size, stride, offset=None):
+    flat, _ = _flat(e, node, x)
+    if flat is None:
         return None
-    flat = Value(e.ordered(x, order), x.dtype, [own.shape[axis] for axis in order])
-    offset = 0 if offset is None else offset - own.storage_offset()
+    offset = 0 if offset is None else offset - node.args[0].meta["val"].storage_offset()
     thin = [1 if step == 0 else each for each, step in zip(size, stride)]
     order = _by_stride(thin, stride)
     sizes = [thin[axis] for axis in order]
-    if offset == 0 and math.prod(sizes) == math.prod(own.shape) and _is_dense(sizes, [stride[axis] for axis in order]):
+    count = math.prod(x.shape)
+    if offset == 0 and math.prod(sizes) == count and _is_dense(sizes, [stride[axis] for axis in order]):
         made = e.reshape(flat, sizes)
         made = Value(made.ref, x.dtype, sizes, [order.index(axis) for axis in range(len(order))])
     else:
-        places = sum((torch.arange(each).view(-1, *[1] * (len(thin) - axis - 1)) * stride[axis]
-                      for axis, each in enumerate(thin)), torch.tensor(offset))
-        if places.numel() and int(places.max()) >= math.prod(own.shape):
+        places = _places(thin, stride, offset)
+        if places.size and int(places.max()) >= count:
             return None
-        numbers = Value(e.const(places.numpy(), "int64"), "int64", places.shape)
-        made = gather(e, e.reshape(flat, (math.prod(own.shape),)), numbers, 0, tuple(thin))
+        numbers = Value(e.const(places, "int64"), "int64", places.shape)
+        made = gather(e, e.reshape(flat, (count,)), numbers, 0, tuple(thin))
     return broadcast(e, made, tuple(size))
+
+
+@rule("as_strided_scatter.default")
+def as_strided_scatter(e, node, x, source, size, stride, offset=None):
+    flat, order = _flat(e, node, x)
+    places = _places(size, stride, 0 if offset is None else offset - node.args[0].meta["val"].storage_offset())
+    count = math.prod(x.shape)
+    if flat is None or x.dtype == "bool" or numpy.unique(places).size < places.size or (places.size and int(places.max()) >= count):
+        return None
+    if places.size == count:  # all is written
+        inverse = numpy.argsort(places.reshape(-1))
+        same = (inverse == numpy.arange(count)).all()
+        made = e.reshape(source, (count,))
+        made = made if same else gather(e, made, Value(e.const(inverse, "int64"), "int64", (count,)), 0, (count,))
+    else:
+        numbers = e.const(places.reshape(-1, 1), "int64")
+        made = e.op("TensorScatterUpdate", [e.reshape(flat, (count,)).ref, numbers, e.reshape(source, (places.size,)).ref], x.dtype, (count,),
+                    types={"T": x.dtype, "Tindices": "int64"})
+    made = e.reshape(made, flat.shape)
+    return Value(made.ref, x.dtype, flat.shape, [order.index(axis) for axis in range(x.rank)])

@@ -3,26 +3,25 @@
 
 from __future__ import annotations
 
-import json
-import os
 import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import numpy
 import torch
 from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 from lanescope.torch.batch import BatchOpener, FixedBatchError, two_sizes
 from lanescope.torch.capture import capture, line_of
 from lanescope.torch.eager import left_out, plain_name, uncompiled, unwrapped
-from lanescope.torch.emitter import DTYPE_OF, Emitter, Value
+from lanescope.torch.emitter import Emitter, Value, dtype_of
+from lanescope.torch.exported import FED, Exported
 from lanescope.torch.graph_def import Dtype, Shape
 from lanescope.torch.inputs import Inputs
 from lanescope.torch.optimizers import emit_updates
+from lanescope.torch.sharded import as_one
 from lanescope.torch.translate import Translator
 from lanescope.torch.variables import has_content, variable_of
 from lanescope.torch.vocabulary import limit_of
@@ -30,53 +29,6 @@ from lanescope.torch.vocabulary import limit_of
 VALUES_LIMIT = 1 << 30  # bytes of parameters that a graph file takes along
 _BY_VALUES = (DataDependentOutputException, DynamicOutputShapeException)
 _SMALL_FLOATS = ("float16", "bfloat16")
-_FED = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "int16": "int32"}  # what no feed may be
-
-
-@dataclass(repr=False)
-class Exported:
-    """A graph with its step. `graph_def`: the GraphDef's bytes; `run`: its run configuration; `feeds`: by name the
-    values of the example inputs; `cost_only`: how often which ATen op stands for its cost, for want of a kernel;
-    `calls`: the ATen ops of the step with the nodes that stand for them; `modules`: by path the class of every module;
-    `parameters`: by name the bytes of every parameter and buffer; `tied`: by their further names the first ones of
-    those that have several; `updates`: the optimizer's nodes; `notes`: in what the graph differs from the model."""
-
-    graph_def: bytes
-    run: dict
-    feeds: dict = field(default_factory=dict)
-    cost_only: Counter = field(default_factory=Counter)
-    calls: list = field(default_factory=list)
-    modules: dict = field(default_factory=dict)
-    updates: list = field(default_factory=list)
-    parameters: dict = field(default_factory=dict)
-    tied: dict = field(default_factory=dict)
-    notes: list = field(default_factory=list)
-
-    def __repr__(self) -> str:
-        by_cost = f", {sum(self.cost_only.values())} ops by cost alone" if self.cost_only else ""
-        return f"<lanescope.torch.Exported: {len(self.graph_def)} bytes, {len(self.calls)} calls{by_cost}>"
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes `path`, which should end in .pb, with its run configuration and the values fed beside it."""
-        stem = os.path.splitext(path)[0]
-        run = dict(self.run, feeds=dict(self.run["feeds"]))
-        for name, values in self.feeds.items():
-            file = f"{stem}.{name}.npy"
-            numpy.save(file, values)
-            run["feeds"][name] = {"file": os.path.basename(file)}
-        with open(path, "wb") as out:
-            out.write(self.graph_def)
-        with open(stem + ".run.json", "w", encoding="utf-8") as out:
-            json.dump(run, out, indent=2)
-            out.write("\n")
-        with open(stem + ".modules.json", "w", encoding="utf-8") as out:
-            out.write(self.modules_json())
-
-    def modules_json(self) -> str:
-        """What turns placements into those of other libraries: modules, parameters with their further names, and the
-        order in which modules work."""
-        order = dict.fromkeys(call.module for call in self.calls if not call.module.startswith("gradients/"))
-        return json.dumps({"modules": self.modules, "parameters": self.parameters, "tied": self.tied, "order": list(order)})
 
 
 def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_inputs: torch.Tensor | Iterable[torch.Tensor],
@@ -121,7 +73,7 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
     inputs = Inputs(args, dict(example_kwargs or {}), tuple(labels), batch_axis)
     trains = optimizer is not None or loss is not None
     plain = unwrapped(model)
-    with uncompiled(plain):
+    with uncompiled(plain), as_one(plain):
         if fused is None:
             fused = not all(map(has_content, [*plain.parameters(), *plain.buffers(), *inputs.tensors]))
         made = _Export(plain, keep_values, inputs, loss, trains, before_update, fused, fetch_outputs)
@@ -174,6 +126,8 @@ class _Export:
         calls, results, rest = step.calls, step.results, step.rest
         if step.emitter.draws:
             self._notes.append("what is drawn at random, as dropout, has other numbers than PyTorch's")
+        if self._checks:
+            self._notes.append("where the model asks whether its numbers are finite, they are taken to be")
         buffers = [name for name, _ in self._model.named_buffers()]
         wanted = [name for name, tensor in self._model.named_parameters() if self._trains and tensor.requires_grad]
         self._fetch_all(results)
@@ -231,6 +185,7 @@ class _Export:
         values = [variable.read for variable in self._variables.values()]
         values += [self._placeholder(emitter, number, shape) for number, shape in enumerate(self._inputs.shapes(batch))]
         nodes = [node for node in captured.graph.graph.nodes if node.op == "placeholder"]
+        self._checks = captured.checks
         translator = Translator(emitter, captured.graph, zip(nodes, values), captured.calls, self._fused)
         self._limits = [limit_of(node) for node in nodes[len(self._variables):]]
         outputs = translator.run()
@@ -267,8 +222,8 @@ class _Export:
     def _fed(self, number):
         """The dtype of an input, and that of what it is fed: files have no small floats."""
         tensor = self._inputs.tensors[number]
-        dtype = DTYPE_OF[tensor.dtype]
-        return dtype, dtype if dtype == "float16" and not has_content(tensor) else _FED.get(dtype, dtype)
+        dtype = dtype_of(tensor)
+        return dtype, dtype if dtype == "float16" and not has_content(tensor) else FED.get(dtype, dtype)
 
     def _feed(self, needed):
         """Of the inputs that the step reads: their values, or how they are generated."""

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of a model whether its numbers are finite, which a trace without numbers cannot answer."""
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+_TESTS = {"isfinite": True, "isinf": False, "isnan": False}  # what is true of numbers that are finite
+_ALL = {"all": True, "any": False}
+
+
+class FiniteChecks(TorchFunctionMode):
+    """`if not torch.isfinite(x).all():` and its like go on as where all numbers are finite. `asked`: whether one was met."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = False
+        self._known = {}  # by id of a tensor: the tensor, and what all of it is
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        name = getattr(func, "__name__", "")
+        known = self._known.get(id(args[0]), (None, None))[1] if args else None
+        if name == "__bool__" and known is not None:
+            self.asked = True
+            return known
+        made = func(*args, **(kwargs or {}))
+        answer = _TESTS.get(name)
+        if known is not None and _ALL.get(name) == known:
+            answer = known
+        if answer is not None and isinstance(made, torch.Tensor):
+            self._known[id(made)] = made, answer
+        return made
