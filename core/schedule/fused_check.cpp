@@ -41,6 +41,7 @@ class FusedChecker {
   const Value& value(ValueId v) const { return schedule_.values[v]; }
   const Node& node(size_t i) const { return graph_.node(nodes_[i].node); }
   bool InBlocks(size_t i) const { return RunsInBlocks(FusionRoleOf(node(i))); }
+  bool IsUpdate(size_t i) const { return FusionRoleOf(node(i)) == FusionRole::kUpdate; }
   [[noreturn]] void Broken(const FusedNode& node, const char* what) const {
     Throw(Code::kInternal, "schedule is wrong: '{}' in a fused launch {}", graph_.node(node.node).name, what);
   }
@@ -71,11 +72,13 @@ class FusedChecker {
       if (maker >= i) Broken(member, "reads what is not made yet");
       if (!(Source(wanted) == Endpoint{nodes_[maker].node, 0})) Broken(member, "reads another node's result");
       const bool in_memory = nodes_[maker].output >= 0;
-      if (!in_memory && (!InBlocks(i) || !InBlocks(maker))) Broken(member, "reads what is in no memory");
+      const bool in_blocks = InBlocks(i) || (IsUpdate(i) && group_[i] == group_[maker]);
+      if (!in_memory && (!in_blocks || !InBlocks(maker))) Broken(member, "reads what is in no memory");
     }
   }
 
-  // A variable that one node writes is read by no other, except element by element and before.
+  // A variable that one node writes is read by no other, except element by element and before. The update of
+  // a variable may follow what works on the same elements.
   void CheckVariables() const {
     for (size_t writer = 0; writer < nodes_.size(); ++writer) {
       for (const NodeId variable : WrittenBy(writer)) {
@@ -111,6 +114,7 @@ class FusedChecker {
              nodes_[assign].inputs[1] == -1 - static_cast<int>(producer);
     };
     if (assigns(other, writer) || assigns(writer, other)) return false;
+    if (Follows(other, writer) || Follows(writer, other)) return false;
     if (WrittenBy(other).contains(variable)) return true;
     return std::ranges::any_of(nodes_[other].inputs, [&](int input) {
       if (input < 0 || VariableOf(inputs_[static_cast<size_t>(input)]) != variable) return false;
@@ -120,6 +124,17 @@ class FusedChecker {
               value(outputs_[static_cast<size_t>(nodes_[writer].output)]).shape.NumElements();
       return !in_place;
     });
+  }
+
+  // Whether the update works on the elements that the earlier node has worked on, or has written for it,
+  // block by block.
+  bool Follows(size_t update, size_t earlier) const {
+    if (!IsUpdate(update) || earlier >= update) return false;
+    if (!InBlocks(earlier) && !IsUpdate(earlier)) {
+      const int written = nodes_[earlier].inputs[1];
+      return written < 0 && Follows(update, static_cast<size_t>(-1 - written));
+    }
+    return InBlocks(earlier) && group_[update] == group_[earlier];
   }
 
   const Graph& graph_;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "core/graph/shape.h"
 
@@ -61,6 +63,44 @@ bool IsReduction(std::string_view op) {
 
 constexpr size_t kNamed = 6;
 
+// A launch of several nodes reads and writes so much beside what its updates do by themselves. It is negative
+// where these find a gradient in the cache.
+int64_t OperandBytes(const Graph& graph, const Schedule& schedule, const Command& command) {
+  const auto nodes = schedule.FusedNodes(command);
+  const auto reads = schedule.Inputs(command);
+  std::vector<char> of_update(reads.size(), 0);
+  std::set<NodeId> updated;  // variables
+  int64_t bytes = 0;
+  for (const FusedNode& node : nodes) {
+    const FusionRole role = FusionRoleOf(graph.node(node.node));
+    if (RunsInBlocks(role)) continue;
+    for (const int input : node.inputs) {
+      if (input >= 0) of_update[static_cast<size_t>(input)] = 1;
+    }
+    if (role != FusionRole::kUpdate) continue;
+    const int variable = node.inputs[0];
+    if (variable >= 0) updated.insert(schedule.RootValue(reads[static_cast<size_t>(variable)]).variable);
+    const int gradient = node.inputs[static_cast<size_t>(GradientInput(graph.node(node.node).op))];
+    if (gradient >= 0) continue;
+    const FusedNode& maker = nodes[static_cast<size_t>(-1 - gradient)];
+    bytes -= maker.shape.NumElements() * static_cast<int64_t>(ElementSize(maker.dtype));
+  }
+  const auto add = [&](ValueId value) {
+    if (!value.exists()) return;
+    const Value& root = schedule.RootValue(value);
+    const bool counted = root.storage == Storage::kVariable && updated.contains(root.variable);
+    if (root.storage != Storage::kResource && !counted) bytes += schedule.values[value].bytes;
+  };
+  for (size_t i = 0; i < reads.size(); ++i) {
+    if (of_update[i] == 0) add(reads[i]);
+  }
+  for (const FusedNode& node : nodes) {
+    if (node.output >= 0 && RunsInBlocks(FusionRoleOf(graph.node(node.node))))
+      add(schedule.Outputs(command)[static_cast<size_t>(node.output)]);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 FusionRole FusionRoleOf(const Node& node) {
@@ -70,6 +110,11 @@ FusionRole FusionRoleOf(const Node& node) {
   if (node.op == "Softmax" || node.op == "LogSoftmax") return FusionRole::kRowWise;
   if (IsReduction(node.op)) return FusionRole::kReduction;
   return IsElementWise(node) ? FusionRole::kElementWise : FusionRole::kNone;
+}
+
+int GradientInput(std::string_view op) {
+  if (op.ends_with("Adam")) return 9;
+  return op.ends_with("GradientDescent") ? 2 : 3;
 }
 
 bool CanIndex(const Node& node, std::span<const Shape> inputs, const Shape& output) {
@@ -110,13 +155,20 @@ std::vector<int> BlockGroups(const Graph& graph, std::span<const FusedNode> node
     while (group[i] != static_cast<int>(i)) i = static_cast<size_t>(group[i]);
     return i;
   };
+  const auto join = [&](size_t i, int input) {
+    if (input >= 0 || !in_blocks(static_cast<size_t>(-1 - input))) return;
+    const size_t a = first_of(i), b = first_of(static_cast<size_t>(-1 - input));
+    group[std::max(a, b)] = static_cast<int>(std::min(a, b));
+  };
+  std::map<int, int> assigned;  // by the variable's input: what an assignment has written there
   for (size_t i = 0; i < nodes.size(); ++i) {
-    if (!in_blocks(i)) continue;
-    for (const int input : nodes[i].inputs) {
-      if (input >= 0 || !in_blocks(static_cast<size_t>(-1 - input))) continue;
-      const size_t a = first_of(i), b = first_of(static_cast<size_t>(-1 - input));
-      group[std::max(a, b)] = static_cast<int>(std::min(a, b));
-    }
+    const FusionRole role = FusionRoleOf(graph.node(nodes[i].node));
+    const std::vector<int>& inputs = nodes[i].inputs;
+    if (role == FusionRole::kAssign) assigned[inputs[0]] = inputs[1];
+    if (RunsInBlocks(role)) std::ranges::for_each(inputs, [&](int input) { join(i, input); });
+    if (role != FusionRole::kUpdate) continue;
+    join(i, inputs[static_cast<size_t>(GradientInput(graph.node(nodes[i].node).op))]);
+    if (const auto found = assigned.find(inputs[0]); found != assigned.end()) join(i, found->second);
   }
   for (size_t i = 0; i < nodes.size(); ++i) group[i] = static_cast<int>(first_of(i));
   return group;
@@ -171,26 +223,7 @@ OpWork LaunchWork(const Graph& graph, const GraphInfo& info, const Schedule& sch
     const bool counted = command.fused < 0 || FusionRoleOf(node) == FusionRole::kUpdate;
     if (counted) work.bytes += one.bytes;
   });
-  if (command.fused < 0) return work;
-  std::vector<char> of_update(static_cast<size_t>(command.num_inputs), 0);
-  for (const FusedNode& node : schedule.FusedNodes(command)) {
-    if (RunsInBlocks(FusionRoleOf(graph.node(node.node)))) continue;
-    for (const int input : node.inputs) {
-      if (input >= 0) of_update[static_cast<size_t>(input)] = 1;
-    }
-  }
-  const auto bytes = [&](ValueId value) {
-    return value.exists() && schedule.RootValue(value).storage != Storage::kResource
-               ? schedule.values[value].bytes
-               : 0;
-  };
-  const auto reads = schedule.Inputs(command);
-  for (size_t i = 0; i < reads.size(); ++i) work.bytes += of_update[i] != 0 ? 0 : bytes(reads[i]);
-  for (const FusedNode& node : schedule.FusedNodes(command)) {
-    const bool makes = RunsInBlocks(FusionRoleOf(graph.node(node.node)));
-    if (makes && node.output >= 0)
-      work.bytes += bytes(schedule.Outputs(command)[static_cast<size_t>(node.output)]);
-  }
+  if (command.fused >= 0) work.bytes += OperandBytes(graph, schedule, command);
   return work;
 }
 

@@ -23,7 +23,7 @@ enum class FusionRole : uint8_t {
   kRowWise,      // a softmax: a row of its output, the last dimension, depends on that row of its input
   kReduction,    // a sum or the like; fits where each element of its output depends on one row of its input
   kAssign,       // writes a variable that its producer has written already: nothing is left to do
-  kUpdate,       // a step of an optimizer on one variable
+  kUpdate,       // a step of an optimizer on one variable: element-wise on it, its slots and its gradient
 };
 // Whether a launch of several nodes runs it row by row, or block by block, with those that it reads or
 // serves.
@@ -32,6 +32,9 @@ constexpr bool RunsInBlocks(FusionRole role) {
 }
 // By op and attributes. An assignment has its role only where the compiler lets the producer write through.
 FusionRole FusionRoleOf(const Node& node);
+
+// Which input of an op of role kUpdate is the gradient. Variable and slots are the first ones.
+int GradientInput(std::string_view op);
 
 // Whether the loops can index the inputs: each has as many elements as the output, or is broadcast as in
 // BroadcastShapes. All shapes exact.
@@ -45,7 +48,8 @@ int64_t RowRun(const Shape& input, const Shape& output);
 inline bool RunsFused(const DeviceSpec& device) { return !device.is_hardware(); }
 
 // By node of the launch: a number that nodes have in common if one reads what another makes, over any
-// others of these. An assignment and an update share it with nobody.
+// others of these. An update has that of what makes its gradient, and of what an assignment before it has
+// written into its variable; otherwise it shares it with nobody, as an assignment does.
 //
 // Such nodes have results of one size, or of two: rows of n elements, and one element for each of the rows.
 std::vector<int> BlockGroups(const Graph& graph, std::span<const FusedNode> nodes);

@@ -43,6 +43,19 @@ class MemberContext final : public KernelContext {
   void TakeVariables() {
     for (const int input : node_.inputs) variables_.push_back(input < 0 ? nullptr : &launch_.variable(input));
   }
+  // An update sees the elements from `first` on of the `count` variables that it writes.
+  void TakeParts(size_t count, int64_t first, const Shape& shape) {
+    parts_.resize(count);
+    variables_.assign(node_.inputs.size(), nullptr);
+    for (size_t k = 0; k < count; ++k) {
+      const Variable& whole = launch_.variable(node_.inputs[k]);
+      parts_[k] = whole;
+      parts_[k].tensor.shape = shape;
+      parts_[k].tensor.data = ElementAt(whole.tensor.dtype, whole.tensor.data, first);
+      variables_[k] = &parts_[k];
+      inputs_[k] = parts_[k].tensor;
+    }
+  }
 
   Resource& FindOrCreateResource(int input,
                                  const std::function<std::unique_ptr<Resource>()>& create) override {
@@ -56,6 +69,7 @@ class MemberContext final : public KernelContext {
  private:
   KernelContext& launch_;
   const FusedNode& node_;
+  std::vector<Variable> parts_;
 };
 
 struct FusedMember {
@@ -64,6 +78,8 @@ struct FusedMember {
   std::unique_ptr<Kernel> kernel;  // of a node that runs in blocks: any number of threads are in it at once
   int slot = -1;           // of the working memory: where a block of its result is, if it is nowhere else
   bool one_a_row = false;  // its result has an element for each row
+  size_t updated = 0;      // of an update: its first inputs are so many variables that it writes
+  size_t gradient = 0;     // which input is the gradient
   // By input: how one that is broadcast belongs to the elements of the result.
   std::map<size_t, BroadcastPlan> broadcast;
 };
@@ -113,6 +129,10 @@ class FusedKernel final : public Kernel {
       FusedMember& member = members_.emplace_back();
       member.node = nodes[i];
       member.role = role;
+      if (role == FusionRole::kUpdate) {
+        member.updated = OpRegistry::Global().Find(node.op)->updates.size();
+        member.gradient = static_cast<size_t>(GradientInput(node.op));
+      }
       member.kernel = KernelRegistry::Host().Create(RunsInBlocks(role) ? NodeOfBlocks(node, role) : node);
     }
     for (FusedUnit& unit : units_) {
@@ -136,6 +156,7 @@ class FusedKernel final : public Kernel {
   void FindRows(const Schedule& schedule, const Command& command, FusedUnit* unit) {
     for (const size_t i : unit->members) {
       const FusedMember& member = members_[i];
+      if (member.updated > 0) continue;
       unit->elements = std::max(unit->elements, member.node.shape.NumElements());
       if (member.role == FusionRole::kReduction) {
         const Shape& rows = ShapeOfInput(schedule, command, member.node.inputs[0]);
@@ -144,6 +165,7 @@ class FusedKernel final : public Kernel {
       if (member.role == FusionRole::kRowWise) unit->run = member.node.shape[member.node.shape.rank() - 1];
     }
     for (const size_t i : unit->members) {
+      if (members_[i].updated > 0) continue;
       const int64_t elements = members_[i].node.shape.NumElements();
       members_[i].one_a_row = elements < unit->elements;
       if (members_[i].one_a_row) unit->run = unit->elements / elements;
@@ -183,7 +205,7 @@ class FusedKernel final : public Kernel {
     std::vector<int> free;
     for (const size_t i : unit->members) {
       FusedMember& member = members_[i];
-      if (member.node.output < 0) {
+      if (member.node.output < 0 && member.updated == 0) {
         if (free.empty()) free.push_back(unit->slots++);
         member.slot = free.back();
         free.pop_back();
@@ -257,7 +279,9 @@ class FusedKernel final : public Kernel {
       return RefOf(maker.node.dtype, part.Full(), data);
     };
     std::byte* spread = memory + unit.slots * unit.slot_bytes();
-    for (size_t k = 0; k < member.node.inputs.size(); ++k) {
+    const size_t updated = member.updated;
+    if (updated > 0) context->TakeParts(updated, own.first, own.Full());
+    for (size_t k = updated; k < member.node.inputs.size(); ++k) {
       const int input = member.node.inputs[k];
       if (input < 0) {
         context->SetInput(k, made(static_cast<size_t>(-1 - input)));
@@ -266,6 +290,8 @@ class FusedKernel final : public Kernel {
       const TensorRef& tensor = launch.input(input);
       if (member.role == FusionRole::kReduction && k == 1) {
         context->SetInput(k, LastAxis());
+      } else if (updated > 0 && k != member.gradient) {
+        context->SetInput(k, tensor);
       } else if (const auto plan = member.broadcast.find(k); plan != member.broadcast.end()) {
         context->SetInput(k, Broadcast(tensor, plan->second, own, spread));
         spread += unit.slot_bytes();
@@ -275,7 +301,7 @@ class FusedKernel final : public Kernel {
                           RefOf(tensor.dtype, read.Full(), ElementAt(tensor.dtype, tensor.data, read.first)));
       }
     }
-    context->SetOutput(made(number));
+    if (updated == 0) context->SetOutput(made(number));
     member.kernel->Compute(*context);
   }
 

@@ -94,6 +94,65 @@ TEST(FusedSteps, OfRandomGraphsAreTheSame) {
   EXPECT_GT(fused, 50);
 }
 
+// Decays and clipped gradients within the updates of variables of 5, 20,000 and 70,000 elements: less than a
+// block, a part of one, many.
+TEST(FusedSteps, OfUpdatesWithDecayAreTheSame) {
+  for (const bool adam : {true, false}) {
+    GraphBuilder builder;
+    RunSpec spec;
+    const auto number = [&](const std::string& name, float value) {
+      return builder.Const(name, Tensor::Scalar(value));
+    };
+    const Endpoint keep = number("keep", 0.99f), rate = number("rate", 0.01f), clip = number("clip", 0.3f);
+    const Endpoint beta1 = number("beta1", 0.9f), beta2 = number("beta2", 0.999f);
+    const Endpoint epsilon = number("epsilon", 1e-8f);
+    for (const int64_t n : {5, 20000, 70000}) {
+      const std::string name = "v" + std::to_string(n);
+      std::vector<Endpoint> variables;
+      for (const char* slot : {"", "/m", "/v"}) {
+        variables.push_back(builder.Op("VarHandleOp", name + slot)
+                                .Attr("dtype", DataType::kFloat)
+                                .Attr("shape", Shape{n})
+                                .Attr("shared_name", name + slot)
+                                .Build());
+        const Endpoint first = builder.Const(name + slot + "/first", Floats(Shape{n}, 0.5f));
+        builder.Op("AssignVariableOp", name + slot + "/init").Input(variables.back()).Input(first).Build();
+        spec.init.push_back(name + slot + "/init");
+      }
+      const Endpoint gradient = builder.Placeholder(name + "/gradient", DataType::kFloat, Shape{n});
+      FeedSpec& feed = spec.feeds[name + "/gradient"];
+      feed.dtype = DataType::kFloat;
+      feed.shape = Shape{n};
+      feed.generator = "uniform";
+      const Endpoint read = builder.Op("ReadVariableOp", name + "/read")
+                                .Input(variables[0])
+                                .Attr("dtype", DataType::kFloat)
+                                .Build();
+      const Endpoint kept = builder.Op("Mul", name + "/kept").Input(read).Input(keep).Build();
+      const Endpoint decay =
+          builder.Op("AssignVariableOp", name + "/decay").Input(variables[0]).Input(kept).Build();
+      const Endpoint clipped = builder.Op("Mul", name + "/clipped").Input(gradient).Input(clip).Build();
+      auto update = builder.Op(adam ? "ResourceApplyAdam" : "ResourceApplyKerasMomentum", name + "/update");
+      if (adam) {
+        for (const Endpoint& variable : variables) update.Input(variable);
+        for (const Endpoint& input : {beta1, beta2, rate, beta1, beta2, epsilon, clipped})
+          update.Input(input);
+      } else {
+        update.Input(variables[0]).Input(variables[1]).Input(rate).Input(clipped).Input(beta1);
+      }
+      update.ControlInput(decay).Build();
+      spec.targets.push_back(name + "/update");
+    }
+    const Graph graph = builder.Take();
+    const Machine machine = FastMachine(1, 2);
+    const Placement placement = PlaceAll(graph, Gpu(machine, 0));
+    int launches = 0;
+    ExpectSame(Results(graph, placement, machine, spec, 3, false),
+               Results(graph, placement, machine, spec, 3, true, &launches), adam ? "Adam" : "momentum");
+    EXPECT_EQ(launches, 1);
+  }
+}
+
 // Each form of broadcast that the blocks know, and those that they spread out: over rows of 3, of 7,000 and
 // of 50,000 elements, so that a block holds many rows, a part of one, or one that is longer than itself.
 TEST(FusedSteps, OfBroadcastsAndRowsAreTheSame) {

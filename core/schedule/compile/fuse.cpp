@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets nodes share a launch: element-wise ops that read each other's results, so that these need not go to
-// memory and back, and small launches and updates of variables side by side, so that fewer are started. What
-// a device can't run so (RunsFused), and tensors whose shape is not exact, are left alone.
+// memory and back, updates of variables with what makes their gradients and decays the variables, and small
+// launches and updates side by side, so that fewer are started. Nodes that cannot (fusible.h) are left alone.
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 
 #include "core/base/stop_point.h"
 #include "core/schedule/compile/draft.h"
+#include "core/schedule/compile/fusible.h"
 #include "core/schedule/compile/fusion_groups.h"
 #include "core/schedule/compile/write_fused.h"
 #include "core/schedule/fusion.h"
@@ -17,10 +17,9 @@
 namespace lanescope::compile {
 namespace {
 
-constexpr size_t kMaxChain = 48;    // nodes that read each other's results
-constexpr size_t kMaxBatch = 256;   // nodes side by side
-constexpr int64_t kMaxRow = 65536;  // elements of a row that is reduced
-constexpr int64_t kSmall = 4096;    // elements: such a launch costs more than its work
+constexpr size_t kMaxChain = 48;   // nodes that read each other's results
+constexpr size_t kMaxBatch = 256;  // nodes side by side
+constexpr int64_t kSmall = 4096;   // elements: such a launch costs more than its work
 // Results that others read, too, come no later than this many commands, so that nobody waits long for them
 // and nothing is kept long.
 constexpr int kNear = 16;
@@ -49,6 +48,7 @@ class FusePass {
     for (const CommandId c : groups_.order()) {
       StopPoint();
       if (RunsInBlocks(role_[c]) || role_[c] == FusionRole::kAssign) JoinProducers(c);
+      if (role_[c] == FusionRole::kUpdate) JoinUpdate(c);
     }
     for (const CommandId c : groups_.order()) {
       StopPoint();
@@ -62,106 +62,24 @@ class FusePass {
 
   void Classify(CommandId c) {
     const Command& command = draft_.command(c);
-    is_light_[c] = command.kind == CommandKind::kCopy;
-    if (command.kind != CommandKind::kLaunch) return;
-    const NodeId node = command.node;
-    const DeviceId device = draft_.device_of(node);
-    if (draft_.op(node).def == nullptr || draft_.has_fed_output[node] != 0 ||
-        !RunsFused(draft_.machine.device(device)))
-      return;
-    const FusionRole role = FusionRoleOf(draft_.node(node));
-    if (!Fits(command, role, device)) return;
-    role_[c] = role;
-    is_light_[c] = role != FusionRole::kRowWise && role != FusionRole::kReduction;
-    if (!RunsInBlocks(role)) return;
+    role_[c] = RoleInLaunch(draft_, command);
+    is_light_[c] = command.kind == CommandKind::kCopy ||
+                   (role_[c] != FusionRole::kNone && role_[c] != FusionRole::kRowWise &&
+                    role_[c] != FusionRole::kReduction);
+    if (role_[c] == FusionRole::kUpdate) elements_[c] = ShapeOf(GradientOf(command)).NumElements();
+    if (!RunsInBlocks(role_[c])) return;
     const Shape& output = ShapeOf(draft_.Outputs(command)[0]);
     elements_[c] = output.NumElements();
-    if (role == FusionRole::kRowWise) run_[c] = output[output.rank() - 1];
-    if (role == FusionRole::kReduction)
+    if (role_[c] == FusionRole::kRowWise) run_[c] = output[output.rank() - 1];
+    if (role_[c] == FusionRole::kReduction)
       run_[c] = ShapeOf(draft_.Inputs(command)[0]).NumElements() / elements_[c];
   }
 
-  bool Fits(const Command& command, FusionRole role, DeviceId device) const {
-    switch (role) {
-      case FusionRole::kNone:
-        return false;
-      case FusionRole::kElementWise:
-        return IsIndexed(command, device);
-      case FusionRole::kRowWise:
-      case FusionRole::kReduction:
-        return IsByRows(command, role, device);
-      case FusionRole::kAssign:
-        return IsWrittenThrough(command);
-      case FusionRole::kUpdate:
-        return IsExact(command);
-    }
-    return false;
-  }
-
-  // Its rows are the last dimensions of its input, of a softmax the last one.
-  bool IsByRows(const Command& command, FusionRole role, DeviceId device) const {
-    if (command.num_outputs != 1 || !IsExact(command)) return false;
-    const ValueId input = draft_.Inputs(command)[0], output = draft_.Outputs(command)[0];
-    const DataType dtype = draft_.value(input).dtype;
-    const Shape& shape = ShapeOf(input);
-    if (!IsPlain(input, device) || !IsPlain(output, device) || shape.rank() == 0 ||
-        shape.NumElements() == 0 || (dtype != DataType::kFloat && dtype != DataType::kDouble))
-      return false;
-    int64_t run = shape[shape.rank() - 1];
-    if (role == FusionRole::kReduction) {
-      const auto& axes = draft_.info.of(draft_.node(command.node).inputs[1]).value;
-      if (axes == nullptr) return false;
-      Shape kept = shape;
-      for (int64_t i = 0; i < axes->NumElements(); ++i) {
-        const int64_t axis = axes->IntAt(i);
-        kept.set_dim(static_cast<int>(axis < 0 ? axis + shape.rank() : axis), 1);
-      }
-      run = RowRun(kept, shape);
-    }
-    return run >= 2 && run <= kMaxRow;
-  }
-
-  bool IsExact(const Command& command) const {
-    const auto exact = [&](ValueId v) {
-      return v.exists() &&
-             (draft_.value(draft_.Root(v)).storage == Storage::kResource || ShapeOf(v).IsExact());
-    };
-    return std::ranges::all_of(draft_.Inputs(command), exact) &&
-           std::ranges::all_of(draft_.Outputs(command), exact);
-  }
-
-  bool IsIndexed(const Command& command, DeviceId device) const {
-    if (command.num_outputs != 1 || !IsExact(command)) return false;
-    std::vector<Shape> shapes;
-    for (const ValueId input : draft_.Inputs(command)) {
-      if (!IsPlain(input, device)) return false;
-      shapes.push_back(ShapeOf(input));
-    }
-    const ValueId output = draft_.Outputs(command)[0];
-    return IsPlain(output, device) && ShapeOf(output).NumElements() > 0 &&
-           CanIndex(draft_.node(command.node), shapes, ShapeOf(output));
-  }
-  // Elements that lie in the device's own memory. Those of 16 bits are widened by kernels that keep memory of
-  // their own.
-  bool IsPlain(ValueId value, DeviceId device) const {
-    constexpr std::array kTypes = {DataType::kFloat, DataType::kDouble, DataType::kInt32, DataType::kInt64,
-                                   DataType::kBool};
-    const Value& v = draft_.value(value);
-    return v.device == device && std::ranges::find(kTypes, v.dtype) != kTypes.end() &&
-           draft_.value(draft_.Root(value)).storage != Storage::kResource;
-  }
-
-  bool IsWrittenThrough(const Command& command) const {
-    if (command.num_inputs != 2) return false;
-    const auto inputs = draft_.Inputs(command);
-    const Value& written = draft_.value(inputs[1]);
-    return written.storage == Storage::kVariable && draft_.producer[inputs[1]].exists() &&
-           written.variable == draft_.value(draft_.Root(inputs[0])).variable;
-  }
-
-  bool HasOnePriority(CommandId a, CommandId b) const {
+  bool ShareQueue(CommandId a, CommandId b) const {
     const auto& priority = draft_.placement.priority;
-    return priority.empty() || priority[draft_.command(a).node] == priority[draft_.command(b).node];
+    const NodeId of_a = draft_.command(a).node, of_b = draft_.command(b).node;
+    return draft_.device_of(of_a) == draft_.device_of(of_b) &&
+           (priority.empty() || priority[of_a] == priority[of_b]);
   }
 
   CommandId ProducerOf(ValueId value) const { return draft_.producer[draft_.Root(value)]; }
@@ -175,14 +93,54 @@ class FusePass {
       const CommandId producer = ProducerOf(input);
       if (!producer.exists() || !RunsInBlocks(role_[producer])) continue;
       const CommandId from = groups_.Of(producer), to = groups_.Of(c);
-      if (from == to || (!assign && !HaveOneShape(from, to))) continue;
-      if (draft_.device_of(draft_.command(producer).node) != draft_.device_of(command.node) ||
-          !HasOnePriority(producer, c))
-        continue;
+      if (from == to || EndsInUpdate(from) || (!assign && !HaveOneShape(from, to))) continue;
+      if (!ShareQueue(producer, c)) continue;
       if (groups_.Members(from).size() + groups_.Members(to).size() > kMaxChain) continue;
       if (!IsNear(from, to) || DisturbVariables(from, to) || !groups_.MayJoin(from, to)) continue;
       groups_.Join(from, to);
     }
+  }
+
+  ValueId GradientOf(const Command& update) const {
+    return draft_.Inputs(update)[static_cast<size_t>(GradientInput(draft_.node(update.node).op))];
+  }
+  bool EndsInUpdate(CommandId group) const { return role_[groups_.Last(group)] == FusionRole::kUpdate; }
+
+  // Puts the update of a variable behind what makes its gradient, and what changes the variable before it, as
+  // the decay of a weight.
+  void JoinUpdate(CommandId update) {
+    const ValueId gradient = GradientOf(draft_.command(update));
+    if (ProducerOf(gradient).exists()) JoinWithUpdate(ProducerOf(gradient), update);
+    std::vector<CommandId> before;
+    draft_.dependencies.ForEach(update, [&](CommandId c) { before.push_back(c); });
+    for (const CommandId assign : before) {
+      if (role_[assign] == FusionRole::kAssign && IsDecay(assign, update)) JoinWithUpdate(assign, update);
+    }
+  }
+
+  // Assigns to the variable of the update what is made of it.
+  bool IsDecay(CommandId assign, CommandId update) const {
+    const auto assigned = draft_.Inputs(draft_.command(assign));
+    const NodeId variable = VariableOf(assigned[0]);
+    return assigned[0] == draft_.Inputs(draft_.command(update))[0] &&
+           std::ranges::any_of(draft_.Inputs(draft_.command(ProducerOf(assigned[1]))),
+                               [&](ValueId v) { return VariableOf(v) == variable; });
+  }
+
+  void JoinWithUpdate(CommandId before, CommandId update) {
+    const CommandId from = groups_.Of(before), to = groups_.Of(update);
+    const Command& command = draft_.command(update);
+    const ValueId gradient = GradientOf(command);
+    const bool same =
+        std::ranges::all_of(groups_.Members(from), [&](CommandId c) { return IsLike(c, update); });
+    // Numbers are read whole, not by blocks.
+    const bool makes_number = std::ranges::any_of(draft_.Inputs(command), [&](ValueId v) {
+      return v != gradient && ProducerOf(v).exists() && groups_.Of(ProducerOf(v)) == from;
+    });
+    if (from != to && same && !makes_number && ShareQueue(before, update) &&
+        groups_.Members(from).size() + groups_.Members(to).size() <= kMaxChain &&
+        !DisturbVariables(from, to) && groups_.MayJoin(from, to, &is_light_))
+      groups_.Join(from, to);
   }
 
   GroupShape ShapeOfGroup(CommandId group) const {
@@ -277,6 +235,7 @@ class FusePass {
   bool Accesses(CommandId other, NodeId variable, CommandId writer) const {
     const Command& command = draft_.command(other);
     const auto is_variable = [&](ValueId v) { return VariableOf(v) == variable; };
+    if (IsFollowed(other, writer) || IsFollowed(writer, other)) return false;
     // The assignment that its producer has left nothing to do for.
     if (role_[other] == FusionRole::kAssign && ProducerOf(draft_.Inputs(command)[1]) == writer) return false;
     if (role_[writer] == FusionRole::kAssign && ProducerOf(draft_.Inputs(draft_.command(writer))[1]) == other)
@@ -288,6 +247,16 @@ class FusePass {
           elements_[other] == elements_[writer] && ShapeOf(v).NumElements() == elements_[other];
       return is_variable(v) && !(in_place && role_[other] == FusionRole::kElementWise);
     });
+  }
+
+  // Whether the update comes after this access of the same elements in every block.
+  bool IsFollowed(CommandId c, CommandId update) const {
+    return role_[update] == FusionRole::kUpdate && groups_.Position(c) < groups_.Position(update) &&
+           IsLike(c, update);
+  }
+  bool IsLike(CommandId c, CommandId update) const {
+    return role_[c] == FusionRole::kAssign ||
+           (role_[c] == FusionRole::kElementWise && elements_[c] == elements_[update]);
   }
 
   // Groups of one key may share a launch side by side: device, priority, and the op of an update, or "" for

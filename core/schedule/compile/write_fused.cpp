@@ -29,6 +29,10 @@ class FusedWriter {
  private:
   bool IsFused(CommandId c) const { return groups_.Members(groups_.Of(c)).size() > 1; }
   bool InBlocks(CommandId c) const { return RunsInBlocks(FusionRoleOf(draft_.node(draft_.command(c).node))); }
+  // An update reads its gradient, and nothing else, of another node of its launch: block by block.
+  bool IsUpdate(CommandId c) const {
+    return FusionRoleOf(draft_.node(draft_.command(c).node)) == FusionRole::kUpdate;
+  }
   // By root: values that lie in memory since others than the blocks of their own launch read them.
   void FindReadValues() {
     for (const CommandId c : draft_.commands.ids()) {
@@ -37,7 +41,7 @@ class FusedWriter {
         const ValueId root = draft_.Root(input);
         const CommandId producer = draft_.producer[root];
         const bool within = producer.exists() && IsFused(producer) && groups_.Of(producer) == groups_.Of(c) &&
-                            InBlocks(c) && InBlocks(producer);
+                            (InBlocks(c) || IsUpdate(c)) && InBlocks(producer);
         if (!within) is_read_[root] = 1;
       }
     }

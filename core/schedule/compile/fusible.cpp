@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/schedule/compile/fusible.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lanescope::compile {
+namespace {
+
+class RoleFinder {
+ public:
+  explicit RoleFinder(const Draft& draft) : draft_(draft) {}
+
+  bool Fits(const Command& command, FusionRole role, DeviceId device) const {
+    switch (role) {
+      case FusionRole::kNone:
+        return false;
+      case FusionRole::kElementWise:
+        return IsIndexed(command, device);
+      case FusionRole::kRowWise:
+      case FusionRole::kReduction:
+        return IsByRows(command, role, device);
+      case FusionRole::kAssign:
+        return IsWrittenThrough(command);
+      case FusionRole::kUpdate:
+        return IsExact(command);
+    }
+    return false;
+  }
+
+  // Its rows are the last dimensions of its input, of a softmax the last one.
+  bool IsByRows(const Command& command, FusionRole role, DeviceId device) const {
+    if (command.num_outputs != 1 || !IsExact(command)) return false;
+    const ValueId input = draft_.Inputs(command)[0], output = draft_.Outputs(command)[0];
+    const DataType dtype = draft_.value(input).dtype;
+    const Shape& shape = ShapeOf(input);
+    if (!IsPlain(input, device) || !IsPlain(output, device) || shape.rank() == 0 ||
+        shape.NumElements() == 0 || (dtype != DataType::kFloat && dtype != DataType::kDouble))
+      return false;
+    int64_t run = shape[shape.rank() - 1];
+    if (role == FusionRole::kReduction) {
+      const auto& axes = draft_.info.of(draft_.node(command.node).inputs[1]).value;
+      if (axes == nullptr) return false;
+      Shape kept = shape;
+      for (int64_t i = 0; i < axes->NumElements(); ++i) {
+        const int64_t axis = axes->IntAt(i);
+        kept.set_dim(static_cast<int>(axis < 0 ? axis + shape.rank() : axis), 1);
+      }
+      run = RowRun(kept, shape);
+    }
+    return run >= 2 && run <= kMaxRow;
+  }
+
+  bool IsExact(const Command& command) const {
+    const auto exact = [&](ValueId v) {
+      return v.exists() &&
+             (draft_.value(draft_.Root(v)).storage == Storage::kResource || ShapeOf(v).IsExact());
+    };
+    return std::ranges::all_of(draft_.Inputs(command), exact) &&
+           std::ranges::all_of(draft_.Outputs(command), exact);
+  }
+
+  bool IsIndexed(const Command& command, DeviceId device) const {
+    if (command.num_outputs != 1 || !IsExact(command)) return false;
+    std::vector<Shape> shapes;
+    for (const ValueId input : draft_.Inputs(command)) {
+      if (!IsPlain(input, device)) return false;
+      shapes.push_back(ShapeOf(input));
+    }
+    const ValueId output = draft_.Outputs(command)[0];
+    return IsPlain(output, device) && ShapeOf(output).NumElements() > 0 &&
+           CanIndex(draft_.node(command.node), shapes, ShapeOf(output));
+  }
+  // Elements that lie in the device's own memory. Those of 16 bits are widened by kernels that keep memory of
+  // their own.
+  bool IsPlain(ValueId value, DeviceId device) const {
+    constexpr std::array kTypes = {DataType::kFloat, DataType::kDouble, DataType::kInt32, DataType::kInt64,
+                                   DataType::kBool};
+    const Value& v = draft_.value(value);
+    return v.device == device && std::ranges::find(kTypes, v.dtype) != kTypes.end() &&
+           draft_.value(draft_.Root(value)).storage != Storage::kResource;
+  }
+
+  bool IsWrittenThrough(const Command& command) const {
+    if (command.num_inputs != 2) return false;
+    const auto inputs = draft_.Inputs(command);
+    const Value& written = draft_.value(inputs[1]);
+    return written.storage == Storage::kVariable && draft_.producer[inputs[1]].exists() &&
+           written.variable == draft_.value(draft_.Root(inputs[0])).variable;
+  }
+
+ private:
+  const Shape& ShapeOf(ValueId value) const { return draft_.value(value).shape; }
+
+  const Draft& draft_;
+};
+
+}  // namespace
+
+FusionRole RoleInLaunch(const Draft& draft, const Command& command) {
+  if (command.kind != CommandKind::kLaunch) return FusionRole::kNone;
+  const DeviceId device = draft.device_of(command.node);
+  if (draft.op(command.node).def == nullptr || draft.has_fed_output[command.node] != 0 ||
+      !RunsFused(draft.machine.device(device)))
+    return FusionRole::kNone;
+  const FusionRole role = FusionRoleOf(draft.node(command.node));
+  return RoleFinder(draft).Fits(command, role, device) ? role : FusionRole::kNone;
+}
+
+}  // namespace lanescope::compile
