@@ -44,7 +44,7 @@ class UnknownWorkFinder {
     }
   }
 
-  // Of the first input whose size is not known; -1 where all are.
+  // The cause of the first input whose size is not known; -1 where all sizes are.
   int CauseOfInputs(const Node& node) const {
     for (const Endpoint& input : node.inputs) {
       const int cause = cause_[input.node];
