@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of the fake NCCL (fake_nccl.cpp) do together: the calls of an operation, and its work.
+// Operations of the fake NCCL (fake_nccl.cpp), which its ranks do together: the calls and the work.
 #pragma once
 
 #include <algorithm>
