@@ -45,7 +45,7 @@ source=$out/$name
 
 # shellcheck disable=SC2086
 (cd "$source" && ./scripts/package.sh ${LANESCOPE_RELEASE_OPTIONS:-})
-cp "$source"/build/package/packages/* "$out"
+find "$source/build/package/packages" -maxdepth 1 -type f -exec cp -t "$out" {} +  # CPack leaves a folder of its own there
 pip_options=()
 for option in ${LANESCOPE_RELEASE_OPTIONS:-}; do pip_options+=("--config-settings=cmake.define.${option#-D}"); done
 python3 -m pip wheel --quiet --no-deps --wheel-dir "$out" "${pip_options[@]}" "$source"

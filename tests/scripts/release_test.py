@@ -12,7 +12,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CMAKE = "project(lanescope VERSION 0.2.0 LANGUAGES CXX)\n"
-PACKAGE = "#!/bin/sh\nmkdir -p build/package/packages && cat VERSION > build/package/packages/lanescope_0.2.0_amd64.deb\n"
+PACKAGE = "#!/bin/sh\nmkdir -p build/package/packages/_CPack_Packages && cat VERSION > build/package/packages/lanescope_0.2.0_amd64.deb\n"
 PYTHON = """#!/bin/sh
 case "$*" in
   *--version*) exit 0 ;;
