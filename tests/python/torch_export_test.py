@@ -49,6 +49,18 @@ class Signals(nn.Module):
         return self.out(self.rows(self.alone(self.images(x)).flatten(2)).mean(2))
 
 
+class Instances(nn.Module):
+    """Norms that keep no statistics."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norms = nn.Conv2d(3, 4, 3, 2, bias=False), nn.Sequential(nn.InstanceNorm2d(4), nn.InstanceNorm2d(4, affine=True))
+        self.out = nn.Linear(4, 5)
+
+    def forward(self, x):
+        return self.out(self.norms(self.first(x)).relu().mean((2, 3)))
+
+
 class Tied(nn.Module):
     """An attention whose input and output words are one table."""
 
@@ -81,6 +93,7 @@ CASES = {
     "images": (Images, lambda: torch.randn(2, 3, 16, 16), (2, 5),
                lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01)),
     "signals": (Signals, lambda: torch.randn(4, 3, 8, 8), (4, 5), lambda p: torch.optim.SGD(p, 0.1)),
+    "instances": (Instances, lambda: torch.randn(2, 3, 9, 9), (2, 5), lambda p: torch.optim.SGD(p, 0.1)),
     "tied": (Tied, lambda: torch.randint(0, 11, (2, 3)), (6, 11), lambda p: torch.optim.AdamW(p, 0.01)),
     "recurrent": (Recurrent, lambda: torch.randn(2, 3, 3), (2, 5), lambda p: torch.optim.Adam(p, 0.01)),
 }

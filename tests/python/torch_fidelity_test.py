@@ -4,6 +4,7 @@
 import collections
 import copy
 
+import numpy
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -240,13 +241,30 @@ class Cached(nn.Module):
         return cache.sum(0)
 
 
-def test_a_cache_is_a_buffer_of_the_model_or_refused():
-    """The line of this file that writes is named."""
-    step = torch.ones(1, 8), torch.tensor([2])
-    exported = export(Cached(beside=False), step, batch_axis=None)
-    assert list(exported.parameters) == ["cache"]
-    with pytest.raises(ValueError, match=r"changes a tensor at torch_fidelity_test.py:\d+ that is no buffer .*register_buffer"):
-        export(Cached(beside=True), step, batch_axis=None)
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_cache_is_kept_from_step_to_step(beside, tmp_path):
+    """The second step adds what the first one has written: a row of ones, then of the cache's sum."""
+    class Adds(Cached):
+        def forward(self, x, row):
+            return super().forward(x + (self.kept[0] if self.kept else self.cache).sum(0), row)
+
+    model, step = Adds(beside), (torch.ones(1, 8), torch.tensor([2]))
+    exported = export(model, step)
+    assert list(exported.parameters) == ([] if beside else ["cache"])
+    assert len(exported.notes) == 2 * beside  # of the cache, and of the batch
+    fetched = run(exported, tmp_path, 3)
+    for number in range(3):
+        [file] = fetched.glob(f"step00000{number}_output_0*.npy")
+        assert numpy.load(file).tolist() == model(*step).tolist()
+
+
+def test_lazy_modules_take_their_shapes_from_the_inputs(tmp_path):
+    torch.manual_seed(1)
+    model = nn.Sequential(nn.LazyLinear(16), nn.LazyBatchNorm1d(), nn.Linear(16, 5))
+    trains_alike(model, torch.optim.SGD(model.parameters(), 0.1), tmp_path)
+    assert model.training
+    with pytest.raises(ValueError, match="'weight' of the model has no shape before a call"):
+        export(nn.LazyLinear(16), torch.empty(8, 8, device="meta"))
 
 
 def test_numbers_are_taken_to_be_finite_where_a_model_asks(tmp_path):

@@ -7,6 +7,7 @@ without those. make_fx copies what a node says of itself (`nn_module_stack`) to 
 
 import bisect
 import contextlib
+import functools
 import inspect
 import os
 import re
@@ -29,6 +30,7 @@ from lanescope.torch.eager import as_before, plain_name
 from lanescope.torch.finite import FiniteChecks
 from lanescope.torch.fused import fused_attention, on_host
 from lanescope.torch.inputs import fake_of
+from lanescope.torch.kept import take_kept
 from lanescope.torch.nodes import MARK, module_path
 from lanescope.torch.sharded import precision_of
 
@@ -45,7 +47,8 @@ class Captured:
     graph: torch.fx.GraphModule
     results: int  # how many the loss and the model's outputs are
     calls: list  # of ATen ops in the order of the first trace: what a profile of the step shows
-    checks: bool = False  # whether the model asks if its numbers are finite
+    kept: list  # tensors beside the model that the step changes: the graph's last inputs and outputs
+    checks: bool  # whether the model asks if its numbers are finite
 
 
 class _Modules:
@@ -213,31 +216,9 @@ class _Functional(torch.fx.Interpreter):
     def call_function(self, target, args, kwargs):
         if target is torch.ops.aten.native_batch_norm.default:
             target = torch.ops.aten._native_batch_norm_legit.default
+            if args[3] is None:  # as norms of instances, which keep no statistics
+                target, args = torch.ops.aten._native_batch_norm_legit.no_stats, (*args[:3], *args[5:])
         return super().call_function(target, args, kwargs)
-
-
-def _base(node):
-    """What a view of a view is one of. A constant that the model makes in its step is its own."""
-    while node.op == "call_function" and isinstance(node.target, torch._ops.OpOverload) and "lift" not in str(node.target):
-        returns = node.target._schema.returns
-        if not returns or returns[0].alias_info is None or not isinstance(node.args[0], torch.fx.Node):
-            break
-        node = node.args[0]
-    return node
-
-
-def _refuse_changed_constants(graph):
-    """Of a tensor that is neither the model's nor an input, what a step writes would be lost after it."""
-    for node in graph.graph.nodes:
-        schema = getattr(node.target, "_schema", None)
-        if node.op != "call_function" or schema is None or not schema.is_mutable:
-            continue
-        for argument, value in zip(schema.arguments, node.args):
-            written = argument.alias_info is not None and argument.alias_info.is_write
-            if written and isinstance(value, torch.fx.Node) and _base(value).op == "get_attr":
-                line = line_of(node.meta.get("stack_trace")) or "a line of a library"
-                raise ValueError(f"the step changes a tensor at {line} that is no buffer of the model, as that of a cache beside "
-                                 "it; register it as a buffer (Module.register_buffer), so that it is kept from step to step")
 
 
 def capture(model, state, inputs, batch, loss, trains, before_update=None, fused=False):
@@ -263,10 +244,13 @@ def capture(model, state, inputs, batch, loss, trains, before_update=None, fused
         with as_before(model), FiniteChecks() as checks:
             graph = make_fx(step, **_LINES)(*fakes)
         traceback.current_meta.pop(MARK, None)
-        _refuse_changed_constants(graph)
+        kept = take_kept(graph, functools.partial(fake_of, mode))
+        if kept and batch is not None:
+            raise RuntimeError("the step changes a tensor beside the model, which has the sizes of this batch alone")
+        fakes += [fake_of(mode, each) for each in kept]
         calls = _number_calls(graph)
         stack.enter_context(torch.no_grad())
         graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table(fused))(*fakes)
     made = next(node for node in graph.graph.nodes if node.op == "output").args[0]
-    others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted)
-    return Captured(graph, len(made) - others, calls, checks.asked)
+    others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted) + len(kept)
+    return Captured(graph, len(made) - others, calls, kept, checks.asked)

@@ -12,6 +12,7 @@ from torch.distributed.fsdp import FullyShardedDataParallel
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from lanescope.torch.sharded import is_shared
+from lanescope.torch.variables import has_content
 
 _COMPILED = "_orig_mod."
 _OF_MODULES = {name for name, value in vars(torch.nn.Module()).items() if isinstance(value, dict)}  # which tracing puts back itself
@@ -81,6 +82,21 @@ def _replaced(module, name, value):
         module.__dict__.pop(name)
         if before is not None:
             module.__dict__[name] = before
+
+
+def initialize(model, inputs):
+    """Lazy modules take their shapes from the first call."""
+    lazy = [name for name, each in (*model.named_parameters(), *model.named_buffers()) if torch.nn.parameter.is_lazy(each)]
+    if not lazy:
+        return
+    if not all(map(has_content, inputs.tensors)):
+        raise ValueError(f"'{lazy[0]}' of the model has no shape before a call; call it once with tensors that have values")
+    args, kwargs, _ = inputs.call(inputs.tensors)
+    trains = [module for module in model.modules() if module.training]
+    with torch.no_grad():
+        model.eval()(*args, **kwargs)
+    for module in trains:
+        module.training = True
 
 
 @contextlib.contextmanager

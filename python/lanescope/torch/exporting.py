@@ -15,7 +15,7 @@ from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicO
 
 from lanescope.torch.batch import BatchOpener, FixedBatchError, two_sizes
 from lanescope.torch.capture import capture, line_of
-from lanescope.torch.eager import left_out, plain_name, uncompiled, unwrapped
+from lanescope.torch.eager import initialize, left_out, plain_name, uncompiled, unwrapped
 from lanescope.torch.emitter import Emitter, Value, dtype_of
 from lanescope.torch.exported import FED, Exported
 from lanescope.torch.graph_def import Dtype, Shape
@@ -74,6 +74,7 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
     trains = optimizer is not None or loss is not None
     plain = unwrapped(model)
     with uncompiled(plain), as_one(plain):
+        initialize(plain, inputs)
         if fused is None:
             fused = not all(map(has_content, [*plain.parameters(), *plain.buffers(), *inputs.tensors]))
         made = _Export(plain, keep_values, inputs, loss, trains, before_update, fused, fetch_outputs)
@@ -131,11 +132,13 @@ class _Export:
         buffers = [name for name, _ in self._model.named_buffers()]
         wanted = [name for name, tensor in self._model.named_parameters() if self._trains and tensor.requires_grad]
         self._fetch_all(results)
-        for name, value in zip(buffers, rest[len(wanted):]):
-            variable = self._variables[name]
+        if self._kept:
+            self._notes.append("tensors beside the model that the step changes, as those of a cache, are variables of the graph")
+        owners = [self._variables[name] for name in buffers] + list(self._kept.values())
+        for variable, value in zip(owners, rest[len(wanted):]):
             if value is not variable.read:
                 self._run["targets"].append(variable.assign(value, f"{variable.handle}/Update"))
-        inits = [variable.init for variable in self._variables.values()]
+        inits = [variable.init for variable in (*self._variables.values(), *self._kept.values())]
         inits += self._train(optimizer, [(name, value) for name, value in zip(wanted, rest) if value is not None])
         self._notes += self._e.remarks
         if inits:
@@ -184,10 +187,12 @@ class _Export:
         captured = self._capture(batch)
         values = [variable.read for variable in self._variables.values()]
         values += [self._placeholder(emitter, number, shape) for number, shape in enumerate(self._inputs.shapes(batch))]
+        self._kept = {f"kept_{number}": variable_of(emitter, f"kept/{number}", tensor, True) for number, tensor in enumerate(captured.kept)}
+        values += [variable.read for variable in self._kept.values()]
         nodes = [node for node in captured.graph.graph.nodes if node.op == "placeholder"]
         self._checks = captured.checks
         translator = Translator(emitter, captured.graph, zip(nodes, values), captured.calls, self._fused)
-        self._limits = [limit_of(node) for node in nodes[len(self._variables):]]
+        self._limits = [limit_of(node) for node in nodes[len(self._variables):len(values) - len(self._kept)]]
         outputs = translator.run()
         return _Translated(emitter, captured.calls, outputs[:captured.results], outputs[captured.results:], translator.unknown)
 

@@ -86,6 +86,8 @@ def batch_norm(e, node, x, weight, bias, mean, variance, *rest):
     if not training:
         none = e.fill((0,), 0, "float32")
         return out, none, none, mean, variance
+    if mean is None:
+        return out, *saved
     moved = []
     for old, new in zip((mean, variance), moments):
         change = e.binary("Mul", e.binary("Sub", new, e.cast(old, dtype)), e.scalar(momentum, dtype))
@@ -93,6 +95,11 @@ def batch_norm(e, node, x, weight, bias, mean, variance, *rest):
     if "with_update" in str(node.target):
         return out, *saved, e.fill((0,), 0, "uint8"), *moved
     return out, *saved, *moved
+
+
+@rule("_native_batch_norm_legit.no_stats")
+def batch_norm_alone(e, node, x, weight, bias, *rest):
+    return batch_norm(e, node, x, weight, bias, None, None, *rest)
 
 
 @rule("native_batch_norm_backward.default", "batch_norm_backward.default")

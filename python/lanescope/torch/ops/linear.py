@@ -3,7 +3,7 @@
 
 import json
 
-from lanescope.torch.costs import cost_of
+from lanescope.torch.costs import cost_attr, cost_of
 from lanescope.torch.emitter import Value
 from lanescope.torch.ops import RULES, rule
 from lanescope.torch.ops.indexing import numbers_to
@@ -18,6 +18,14 @@ def product(e, a, b):
 @rule("mm.default")
 def mm(e, node, a, b):
     return product(e, a, b)
+
+
+@rule("_int_mm.default")
+def int_mm(e, node, a, b):
+    """By float64, which holds sums of products of bytes exactly, at the cost of bytes."""
+    made = product(e, e.cast(a, "float64"), e.cast(b, "float64"))
+    e.nodes[made.ref][2]["_lanescope_cost"] = cost_attr(node)
+    return e.cast(made, "int32")
 
 
 @rule("addmm.default")
