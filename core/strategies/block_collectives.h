@@ -23,8 +23,8 @@ class BlockCollectives {
   BlockCollectives(StepNodes* nodes, const std::vector<std::string>& devices)
       : nodes_(*nodes), devices_(devices) {}
 
-  // Of flat parts the whole tensors on every device, of these shapes. `after`, by device: what the collective
-  // waits for, or none.
+  // The whole tensors on every device, of these shapes, from flat parts. `after`, by device: what the
+  // collective waits for, or none.
   std::vector<Shards> Gather(const std::string& scope, const std::vector<Shards>& parts,
                              const std::vector<Shape>& shapes, const std::vector<NodeId>& after);
   // The flat parts of the mean of the devices' tensors, which have so many elements.

@@ -12,7 +12,7 @@
 
 namespace lanescope {
 
-// Of the passes of a step, forward and backward among them, each with blocks in the order of their first
+// The passes of a step, forward and backward among them, each with blocks in the order of their first
 // readers.
 class BlockReaders {
  public:
