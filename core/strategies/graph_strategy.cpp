@@ -6,13 +6,16 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 4> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 5> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
     {"pipeline", "cuts the graph into a stage for each GPU and the batch into micro-batches: 1F1B",
      &WritePipeline1F1B},
     {"pipeline-gpipe", "the same, but all micro-batches forward before any backward", &WritePipelineGPipe},
+    {"tensor-parallel",
+     "of every matrix a part on each GPU, of the batch all: products by columns, then rows",
+     &SplitOverMatrices},
 }};
 
 }  // namespace

@@ -40,6 +40,7 @@ const GraphStrategy* FindGraphStrategy(std::string_view name);
 // core/strategies/
 StepGraph ReplicateOverBatch(const RewriteInput& input);
 StepGraph ShardOverBatch(const RewriteInput& input);
+StepGraph SplitOverMatrices(const RewriteInput& input);
 StepGraph WritePipeline1F1B(const RewriteInput& input);
 StepGraph WritePipelineGPipe(const RewriteInput& input);
 

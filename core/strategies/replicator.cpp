@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
 #include "core/schedule/compile/op_traits.h"
+#include "core/strategies/colocation.h"
 
 namespace lanescope {
 namespace {
@@ -105,7 +107,7 @@ class Replicator {
       Node node = graph_.node(id);
       if (replicated) node.name = ReplicaName(id, r);
       SetDevice(id, replicated ? r : -1, &node);
-      RenameColocation(id, r, &node);
+      KeepColocation(id, r, &node);
       for (Endpoint& input : node.inputs) input = replicated ? InReplica(input, r) : Joined(id, input);
       std::vector<NodeId> controls;
       for (const NodeId control : node.control_inputs) {
@@ -135,20 +137,13 @@ class Replicator {
   }
 
   // A replica stays with replicas of its own, never with a shared variable, and nobody else with one replica.
-  void RenameColocation(NodeId id, int r, Node* node) const {
-    constexpr std::string_view kPrefix = "loc:@";
-    const auto found = node->attrs.find("_class");
-    if (found == node->attrs.end()) return;
-    const auto* listed = std::get_if<std::vector<std::string>>(&found->second);
-    if (listed == nullptr) return;
-    std::vector<std::string> kept;
-    for (const std::string& text : *listed) {
-      const NodeId with = text.starts_with(kPrefix) ? graph_.FindNode(text.substr(kPrefix.size())) : NodeId();
+  void KeepColocation(NodeId id, int r, Node* node) const {
+    RenameColocation(node, [&](const std::string& name) -> std::optional<std::string> {
+      const NodeId with = graph_.FindNode(name);
       const bool of_replicas = with.exists() && role(with) == Role::kReplicated;
-      if (of_replicas != (role(id) == Role::kReplicated)) continue;
-      kept.push_back(of_replicas ? std::string(kPrefix) + ReplicaName(with, r) : text);
-    }
-    kept.empty() ? static_cast<void>(node->attrs.erase("_class")) : static_cast<void>(found->second = kept);
+      if (of_replicas != (role(id) == Role::kReplicated)) return std::nullopt;
+      return of_replicas ? ReplicaName(with, r) : name;
+    });
   }
 
   Endpoint InReplica(Endpoint of, int r) const {

@@ -4,23 +4,24 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/graph/graph_builder.h"
 #include "core/graph/op.h"
 #include "core/inputs/step_request.h"
+#include "core/strategies/block_collectives.h"
+#include "core/strategies/block_readers.h"
+#include "core/strategies/step_nodes.h"
 #include "core/strategies/variables_in_parts.h"
 
 namespace lanescope {
 namespace {
 
-constexpr int kOnce = 2;  // the pass of what stands once and reads a whole variable
-constexpr int kPasses = 3;
+// The pass of what stands once and reads a whole variable.
+constexpr int kOnce = BlockReaders::kPasses - 1;
 
 class Writer {
  public:
@@ -33,8 +34,12 @@ class Writer {
         devices_(devices),
         parts_(
             graph_, [this](NodeId id) { return at(id).replica < 0; }, devices.size()),
-        new_ids_(graph_.num_nodes()) {
-    FindBlocks();
+        new_ids_(graph_.num_nodes()),
+        readers_(devices.size()),
+        added_(&result_.graph),
+        collectives_(&added_, devices_) {
+    FindGathered();
+    FindScattered();
   }
 
   StepGraph Run() {
@@ -48,8 +53,6 @@ class Writer {
   }
 
  private:
-  using Shards = std::vector<Endpoint>;  // by device
-
   size_t count() const { return devices_.size(); }
   ShardedNode at(NodeId id) const { return nodes_.Contains(id) ? nodes_[id] : ShardedNode{}; }
   int64_t ElementsOf(Endpoint of) const {
@@ -92,7 +95,8 @@ class Writer {
     node.control_inputs = ControlsOf(id, -1);
     parts_.DropColocation(-1, &node);
     const NodeId written = result_.graph.AddNode(std::move(node));
-    for (const std::string& block : blocks) NoteReader(block, kind, written);
+    for (const std::string& block : blocks)
+      readers_.Note(block, kind.pass, static_cast<size_t>(kind.replica), written);
     return new_ids_[id] = written;
   }
 
@@ -195,9 +199,9 @@ class Writer {
 
   Shards Split(Endpoint of) {
     const std::string scope = ScopeOf(of);
-    const Endpoint flat = Flat(scope, Whole(of, {}), "");
-    const Endpoint axis = Number(scope + "axis", 0);
-    const Endpoint split = New("Split", scope + "split", "")
+    const Endpoint flat = added_.Flat(scope, Whole(of, {}), "");
+    const Endpoint axis = added_.Number(scope + "axis", 0);
+    const Endpoint split = added_.New("Split", scope + "split", "")
                                .Input(axis)
                                .Input(flat)
                                .Attr("num_split", static_cast<int64_t>(count()))
@@ -207,24 +211,53 @@ class Writer {
     return parts;
   }
 
+  // --- gradients ---
+
+  // Means that updates of one block's variables read in parts, at first or after arithmetic in parts.
+  void FindScattered() {
+    for (const NodeId id : graph_.TopologicalOrder()) {
+      const NodeId variable = parts_.UpdatedBy(id);
+      if (!variable.exists()) continue;
+      const int64_t elements = graph_.node(variable).GetShapeAttr("shape").NumElements();
+      std::vector<Endpoint> open = graph_.node(id).inputs;
+      while (!open.empty()) {
+        const Endpoint of = open.back();
+        open.pop_back();
+        if (ElementsOf(of) != elements || parts_.Has(of.node) || summed_with_.contains(of.node)) continue;
+        if (IsMeanOfReplicas(of.node)) {
+          const std::pair key{BlockOf(graph_.node(variable).name), RemoveRef(info_.of(of).dtype)};
+          std::vector<NodeId>& together = summed_together_[key];
+          together.push_back(of.node);
+          summed_with_[of.node] = &together;
+        } else if (IsCopiedInParts(of)) {
+          const std::vector<Endpoint>& inputs = graph_.node(of.node).inputs;
+          open.insert(open.end(), inputs.begin(), inputs.end());
+        }
+      }
+    }
+  }
+
   // The mean of the replicas' tensors, part r on device r.
   Shards Scattered(NodeId mean) {
-    const Node& sum = graph_.node(graph_.node(mean).inputs[0].node);
-    const std::string scope = ScopeOf({mean, 0});
-    const std::array<Endpoint, 3> keys = NewGroup(scope);
-    Shards parts;
-    for (size_t r = 0; r < count(); ++r) {
-      const Endpoint flat =
-          Flat(fmt::format("{}{}/", scope, r), Whole(sum.inputs[r], at(sum.inputs[r].node)), devices_[r]);
-      parts.push_back(New("CollectiveReduceScatterV2", fmt::format("{}scatter_{}", scope, r), devices_[r])
-                          .Input(flat)
-                          .Inputs(keys)
-                          .Attr("merge_op", "Add")
-                          .Attr("final_op", "Div")
-                          .Build());
-    }
-    return parts;
+    const auto together = summed_with_.find(mean);
+    Scatter(together != summed_with_.end() ? *together->second : std::vector{mean});
+    return shards_.at({mean, 0});
   }
+
+  void Scatter(const std::vector<NodeId>& means) {
+    std::vector<Shards> tensors;
+    std::vector<int64_t> elements;
+    for (const NodeId mean : means) {
+      Shards& own = tensors.emplace_back();
+      for (const Endpoint of : graph_.node(graph_.node(mean).inputs[0].node).inputs)
+        own.push_back(Whole(of, at(of.node)));
+      elements.push_back(ElementsOf({mean, 0}));
+    }
+    std::vector<Shards> parts = collectives_.ScatterMean(ScopeOf({means[0], 0}), tensors, elements);
+    for (size_t i = 0; i < means.size(); ++i) shards_[{means[i], 0}] = std::move(parts[i]);
+  }
+
+  // --- variables ---
 
   // Whole on every device, of parts: with all of its block that are read in the pass, as one flat parameter.
   const Shards& Gathered(Endpoint of, int pass) {
@@ -242,7 +275,7 @@ class Writer {
   BlockOfPass BlockKey(Endpoint of, int pass) const {
     return {BlockOf(parts_.NameOfVariable(of.node)), pass, RemoveRef(info_.of(of).dtype)};
   }
-  void FindBlocks() {
+  void FindGathered() {
     for (const NodeId id : graph_.TopologicalOrder()) {
       if (at(id).replica != 0) continue;
       for (const Endpoint& input : graph_.node(id).inputs) {
@@ -253,101 +286,25 @@ class Writer {
     }
   }
 
-  // From each device come its parts one behind the other, so the gathered rows are devices, and every
-  // variable is some of the columns.
   void Gather(const std::vector<Endpoint>& all, int pass) {
-    const std::string block = BlockOf(parts_.NameOfVariable(all[0].node)),
-                      scope = fmt::format("{}pass_{}/", ScopeOf(all[0]), pass);
-    const std::array<Endpoint, 3> keys = NewGroup(scope);
-    std::vector<int64_t> columns;
+    const std::string block = BlockOf(parts_.NameOfVariable(all[0].node));
     std::vector<Shards> parts;
-    std::vector<Endpoint> shapes;
+    std::vector<Shape> shapes;
+    std::vector<NodeId> after;
     for (const Endpoint& of : all) {
       parts.push_back(ShardsOf(of));
-      columns.push_back(ElementsOf(of) / static_cast<int64_t>(count()));
-      const Shape& shape = info_.of(of).shape;
-      shapes.push_back(Numbers(fmt::format("{}shape_{}", scope, shapes.size()),
-                               {shape.dims().begin(), shape.dims().end()}));
-      gathered_[{of.node, of.output, pass}] = {};
+      shapes.push_back(info_.of(of).shape);
     }
-    const bool joined = all.size() > 1;
-    const Endpoint first = joined ? Number(scope + "first", 0) : Endpoint(),
-                   second = joined ? Number(scope + "second", 1) : Endpoint(),
-                   sizes = joined ? Numbers(scope + "columns", columns) : Endpoint(),
-                   rows = joined ? Numbers(scope + "rows", {static_cast<int64_t>(count()), -1}) : Endpoint();
-    for (size_t r = 0; r < count(); ++r) {
-      const auto add = [&](std::string_view op, std::string_view name) {
-        return New(op, fmt::format("{}{}_{}", scope, name, r), devices_[r]);
-      };
-      Shards own;
-      for (const Shards& each : parts) own.push_back(each[r]);
-      const Endpoint part = joined ? add("ConcatV2", "parts").Inputs(own).Input(first).Build() : own[0];
-      NodeBuilder gather = add("CollectiveGatherV2", "gather");
-      gather.Input(part).Inputs(keys);
-      if (const NodeId begun = ReaderBefore(block, pass, r); begun.exists()) gather.ControlInput(begun);
-      Endpoint whole = gather.Build();
-      if (joined) {
-        const Endpoint matrix = add("Reshape", "matrix").Input(whole).Input(rows).Build();
-        NodeBuilder split = add("SplitV", "split");
-        split.Input(matrix).Input(sizes).Input(second);
-        whole = split.Attr("num_split", static_cast<int64_t>(all.size())).Build();
-      }
-      for (size_t i = 0; i < all.size(); ++i) {
-        const Endpoint flat{whole.node, joined ? static_cast<int>(i) : whole.output};
-        NodeBuilder shaped = add("Reshape", fmt::format("whole_{}", i));
-        gathered_[{all[i].node, all[i].output, pass}].push_back(shaped.Input(flat).Input(shapes[i]).Build());
-      }
-    }
+    for (size_t r = 0; r < count(); ++r) after.push_back(readers_.Before(block, pass, r));
+    std::vector<Shards> whole =
+        collectives_.Gather(fmt::format("{}pass_{}/", ScopeOf(all[0]), pass), parts, shapes, after);
+    for (size_t i = 0; i < all.size(); ++i)
+      gathered_[{all[i].node, all[i].output, pass}] = std::move(whole[i]);
   }
-
-  // --- when variables are gathered ---
-
-  struct Block {
-    std::string name;
-    std::vector<NodeId> readers;  // the first on each device
-  };
-  void NoteReader(const std::string& name, const ShardedNode& kind, NodeId reader) {
-    std::vector<Block>& blocks = blocks_[static_cast<size_t>(kind.pass)];
-    auto block = std::ranges::find(blocks, name, &Block::name);
-    if (block == blocks.end()) block = blocks.insert(blocks.end(), {name, std::vector<NodeId>(count())});
-    NodeId& first = block->readers[static_cast<size_t>(kind.replica)];
-    if (!first.exists()) first = reader;
-  }
-  // The first that read the block before this one there; none: there is none yet.
-  NodeId ReaderBefore(const std::string& name, int pass, size_t device) const {
-    const std::vector<Block>& blocks = blocks_[static_cast<size_t>(pass)];
-    const auto block = std::ranges::find(blocks, name, &Block::name);
-    return block == blocks.begin() ? NodeId() : std::prev(block)->readers[device];
-  }
-
-  // --- small nodes ---
 
   std::string ScopeOf(Endpoint of) const {
     return fmt::format("fsdp/{}_{}/", graph_.node(of.node).name, of.output);
   }
-  NodeBuilder New(std::string_view op, const std::string& name, const std::string& device) {
-    NodeBuilder node(&result_.graph, op, name);
-    node.Device(device);
-    return node;
-  }
-  Endpoint Constant(const std::string& name, const Tensor& value) {
-    return New("Const", name, "").Attr("value", value).Attr("dtype", value.dtype()).Build();
-  }
-  Endpoint Number(const std::string& name, int32_t value) { return Constant(name, Tensor::Scalar(value)); }
-  Endpoint Numbers(const std::string& name, const std::vector<int64_t>& values) {
-    return Constant(name, Tensor::FromValues(Shape{static_cast<Dim>(values.size())}, values));
-  }
-  Endpoint Flat(const std::string& scope, Endpoint tensor, const std::string& device) {
-    const Endpoint size = Constant(scope + "size", Tensor::FromValues(Shape{1}, std::vector<int32_t>{-1}));
-    return New("Reshape", scope + "flat", device).Input(tensor).Input(size).Build();
-  }
-  // Size, group key and instance key of another collective of all devices.
-  std::array<Endpoint, 3> NewGroup(const std::string& scope) {
-    constexpr int32_t kGroup = 1;
-    return {Number(scope + "group_size", static_cast<int32_t>(count())), Number(scope + "group_key", kGroup),
-            Number(scope + "instance_key", ++instances_)};
-  }
-
   // --- the step ---
 
   void RenameStep() {
@@ -384,9 +341,12 @@ class Writer {
   std::map<std::pair<NodeId, int>, Shards> shards_;
   std::map<std::tuple<NodeId, int, int>, Shards> gathered_;  // by output and pass
   std::map<BlockOfPass, std::vector<Endpoint>> together_;
-  std::array<std::vector<Block>, kPasses> blocks_;  // by pass, in the order of their first readers
-  int32_t instances_ = 0;
+  std::map<std::pair<std::string, DataType>, std::vector<NodeId>> summed_together_;  // by block
+  std::map<NodeId, const std::vector<NodeId>*> summed_with_;
+  BlockReaders readers_;
   StepGraph result_;
+  StepNodes added_;
+  BlockCollectives collectives_;
 };
 
 }  // namespace

@@ -4,20 +4,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/graph/op.h"
+#include "core/strategies/colocation.h"
 
 namespace lanescope {
 namespace {
-
-// Updates that treat every element alike.
-bool IsDenseUpdate(const std::string& op) {
-  static const std::set<std::string_view> kAssigns = {
-      "Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"};
-  return kAssigns.contains(op) || op.starts_with("Apply") || op.starts_with("ResourceApply");
-}
 
 int64_t ElementsOf(const Node& variable) {
   const Shape& shape = variable.GetShapeAttr("shape");
@@ -25,6 +20,12 @@ int64_t ElementsOf(const Node& variable) {
 }
 
 }  // namespace
+
+bool IsDenseUpdate(const std::string& op) {
+  static const std::set<std::string_view> kAssigns = {
+      "Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"};
+  return kAssigns.contains(op) || op.starts_with("Apply") || op.starts_with("ResourceApply");
+}
 
 bool IsVariableOp(const Node& node) {
   return node.op == "VariableV2" || node.op == "Variable" || node.op == "VarHandleOp";
@@ -119,20 +120,12 @@ const std::string& VariablesInParts::NameOfVariable(NodeId id) const {
 }
 
 void VariablesInParts::DropColocation(int part, Node* node) const {
-  const auto found = node->attrs.find("_class");
-  if (found == node->attrs.end()) return;
-  const auto* listed = std::get_if<std::vector<std::string>>(&found->second);
-  if (listed == nullptr) return;
-  std::vector<std::string> kept;
-  for (const std::string& text : *listed) {
-    const NodeId with = graph_.FindNode(std::string_view(text).substr(std::min<size_t>(text.size(), 5)));
-    if (!with.exists() || !Has(with)) {
-      if (part < 0) kept.push_back(text);
-    } else if (part >= 0) {
-      kept.push_back(fmt::format("{}/shard_{}", text, part));
-    }
-  }
-  kept.empty() ? static_cast<void>(node->attrs.erase("_class")) : static_cast<void>(found->second = kept);
+  RenameColocation(node, [&](const std::string& name) -> std::optional<std::string> {
+    const NodeId with = graph_.FindNode(name);
+    if (with.exists() && Has(with))
+      return part < 0 ? std::nullopt : std::optional(fmt::format("{}/shard_{}", name, part));
+    return part < 0 ? std::optional(name) : std::nullopt;
+  });
 }
 
 }  // namespace lanescope

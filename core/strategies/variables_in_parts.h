@@ -13,6 +13,8 @@ namespace lanescope {
 
 // VariableV2, VarHandleOp and their like.
 bool IsVariableOp(const Node& node);
+// An update that treats every element alike.
+bool IsDenseUpdate(const std::string& op);
 // Changes nothing, and treats every element of its inputs alike.
 bool IsElementwise(const Node& node);
 // Up to the first scope that is a number: "model/h/3" of "model/h/3/attn/w", "h.3" of "h.3.attn.w"; else the

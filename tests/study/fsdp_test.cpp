@@ -33,10 +33,11 @@ Endpoint Weight(GraphBuilder* builder, const std::string& name, const Shape& sha
 
 // Three layers y = x w, loss = mean(y^2), w -= rate dloss/dw by hand. w of h/0 and h/1 have 16 elements,
 // which divide among two GPUs; the last has 3, which do not. `decays`: h/1/w is made smaller by itself, too.
-Workload ThreeLayers(bool decays = false) {
+// `second`: another name for h/1/w.
+Workload ThreeLayers(bool decays = false, const std::string& second = "h/1/w") {
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
-  const Endpoint w0 = Weight(&builder, "h/0/w", Shape{4, 4}), w1 = Weight(&builder, "h/1/w", Shape{4, 4}),
+  const Endpoint w0 = Weight(&builder, "h/0/w", Shape{4, 4}), w1 = Weight(&builder, second, Shape{4, 4}),
                  odd = Weight(&builder, "odd", Shape{3});
   const Endpoint y0 = builder.Op("MatMul", "y0").Input(x).Input(w0).Build();
   const Endpoint y1 = builder.Op("MatMul", "y1").Input(y0).Input(w1).Build();
@@ -143,6 +144,21 @@ TEST(FsdpTest, ABlockIsGatheredAtOnce) {
   const Endpoint whole = graph.node(z).inputs[1];
   EXPECT_EQ(graph.node(whole.node).inputs[0], (Endpoint{split, 1}));
   EXPECT_EQ(again.info().of({again.graph().FindNode(graph.node(whole.node).name), 0}).shape, (Shape{6, 2}));
+}
+
+// Law: the gradients of a block are scattered at once, and nothing that is computed changes.
+TEST(FsdpTest, GradientsOfABlockAreScatteredAtOnce) {
+  const Workload workload = ThreeLayers(false, "h/0/v");
+  const StepGraph written = Sharded(workload, 2);
+  const Graph& graph = written.graph;
+  EXPECT_EQ(std::ranges::count(graph.nodes(), "CollectiveReduceScatterV2", &Node::op), 2);
+  const Endpoint first = graph.node(graph.FindNode("train/update_0/Apply/shard_1")).inputs[2],
+                 second = graph.node(graph.FindNode("train/update_1/Apply/shard_1")).inputs[2];
+  EXPECT_EQ(graph.node(first.node).op, "SplitV");
+  EXPECT_EQ(first.node, second.node);
+  const Machine machine = VirtualMachine(2, 1);
+  EXPECT_NEAR(LossAfter(workload, "fsdp", machine, 5) / LossAfter(workload, "data-parallel", machine, 5), 1,
+              1e-5);
 }
 
 // Law: a part of what updates alone read is computed of the variable's part; nothing is gathered for it.

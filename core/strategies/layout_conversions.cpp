@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/strategies/layout_conversions.h"
+
+#include <fmt/core.h>
+
+#include <array>
+
+namespace lanescope {
+namespace {
+
+// Collectives carry another type where they do not take this one; it comes back as it was.
+DataType CarriedAs(DataType type) {
+  switch (type) {
+    case DataType::kFloat:
+    case DataType::kHalf:
+    case DataType::kDouble:
+    case DataType::kInt32:
+    case DataType::kInt64:
+      return type;
+    case DataType::kBfloat16:
+      return DataType::kFloat;
+    default:
+      return DataType::kInt32;
+  }
+}
+
+}  // namespace
+
+NodeBuilder LayoutConversions::New(std::string_view op, const std::string& scope, std::string_view name,
+                                   size_t device) {
+  return nodes_.New(op, fmt::format("{}{}_{}", scope, name, device), devices_[device]);
+}
+
+Endpoint LayoutConversions::Reshape(const std::string& scope, std::string_view name, Endpoint tensor,
+                                    const Shape& shape, size_t device) {
+  const Endpoint dims = nodes_.Numbers(fmt::format("{}{}_shape_{}", scope, name, device),
+                                       {shape.dims().begin(), shape.dims().end()});
+  return New("Reshape", scope, name, device).Input(tensor).Input(dims).Build();
+}
+
+// As a matrix of devices, [rows, devices, rest].
+Shards LayoutConversions::Cut(const std::string& scope, const Shards& tensor, const Shape& shape,
+                              const Layout& to) {
+  const int64_t rows = RowsBeforeCut(shape, to);
+  const int64_t rest = shape.NumElements() / rows / count();
+  const Endpoint size = nodes_.Numbers(scope + "size", {rows, 1, rest});
+  Shards parts;
+  for (size_t r = 0; r < devices_.size(); ++r) {
+    const Endpoint cube = Reshape(scope, "cube", tensor[r], Shape{rows, count(), rest}, r);
+    const Endpoint begin =
+        nodes_.Numbers(fmt::format("{}begin_{}", scope, r), {0, static_cast<int64_t>(r), 0});
+    const Endpoint part = New("Slice", scope, "cut", r).Input(cube).Input(begin).Input(size).Build();
+    parts.push_back(Reshape(scope, "part", part, ShapeOnDevice(shape, to, count()), r));
+  }
+  return parts;
+}
+
+Shards LayoutConversions::Gather(const std::string& scope, const Shards& tensor, const Shape& shape,
+                                 const Layout& from) {
+  const int64_t rows = RowsBeforeCut(shape, from);
+  const int64_t rest = shape.NumElements() / rows / count();
+  const std::array<Endpoint, 3> keys = nodes_.NewGroup(scope, devices_.size());
+  const Endpoint order = rows > 1 ? nodes_.Numbers(scope + "order", {1, 0, 2}) : Endpoint();
+  Shards whole;
+  for (size_t r = 0; r < devices_.size(); ++r) {
+    const Endpoint flat = Reshape(scope, "flat", tensor[r], Shape{rows * rest}, r);
+    Endpoint all = New("CollectiveGatherV2", scope, "gather", r).Input(flat).Inputs(keys).Build();
+    if (rows > 1) {
+      all = Reshape(scope, "cube", all, Shape{count(), rows, rest}, r);
+      all = New("Transpose", scope, "turned", r).Input(all).Input(order).Build();
+    }
+    whole.push_back(Reshape(scope, "whole", all, shape, r));
+  }
+  return whole;
+}
+
+Shards LayoutConversions::ScatterSum(const std::string& scope, const Shards& tensor, const Shape& shape,
+                                     const Layout& to) {
+  const int64_t rows = RowsBeforeCut(shape, to);
+  const int64_t rest = shape.NumElements() / rows / count();
+  const std::array<Endpoint, 3> keys = nodes_.NewGroup(scope, devices_.size());
+  const Endpoint order = rows > 1 ? nodes_.Numbers(scope + "order", {1, 0, 2}) : Endpoint();
+  Shards parts;
+  for (size_t r = 0; r < devices_.size(); ++r) {
+    Endpoint all = tensor[r];
+    if (rows > 1) {
+      all = Reshape(scope, "cube", all, Shape{rows, count(), rest}, r);
+      all = New("Transpose", scope, "turned", r).Input(all).Input(order).Build();
+    }
+    all = Reshape(scope, "flat", all, Shape{rows * count() * rest}, r);
+    const Endpoint part = New("CollectiveReduceScatterV2", scope, "scatter", r)
+                              .Input(all)
+                              .Inputs(keys)
+                              .Attr("merge_op", "Add")
+                              .Attr("final_op", "Id")
+                              .Build();
+    parts.push_back(Reshape(scope, "part", part, ShapeOnDevice(shape, to, count()), r));
+  }
+  return parts;
+}
+
+Shards LayoutConversions::Reduce(const std::string& scope, const Shards& tensor, const std::string& how) {
+  Shards whole;
+  for (size_t r = 0; r < devices_.size(); ++r) {
+    whole.push_back(New("NcclAllReduce", scope, "reduce", r)
+                        .Input(tensor[r])
+                        .Attr("reduction", how)
+                        .Attr("num_devices", count())
+                        .Attr("shared_name", scope)
+                        .Build());
+  }
+  return whole;
+}
+
+Shards LayoutConversions::Greatest(const std::string& scope, const Shards& tensor) {
+  return Reduce(scope + "greatest/", tensor, "max");
+}
+
+Shards LayoutConversions::Sum(const std::string& scope, const Shards& tensor) {
+  return Reduce(scope + "sum/", tensor, "sum");
+}
+
+Shards LayoutConversions::Convert(const std::string& scope, const Shards& tensor, const TensorInfo& whole,
+                                  const Layout& from, const Layout& to) {
+  if (from == to) return tensor;
+  if (from.whole()) return Cut(scope, tensor, whole.shape, to);
+  const DataType carried = CarriedAs(whole.dtype);
+  const auto cast = [&](const Shards& each, std::string_view name, DataType type) {
+    if (carried == whole.dtype) return each;
+    Shards other;
+    for (size_t r = 0; r < devices_.size(); ++r)
+      other.push_back(New("Cast", scope, name, r).Input(each[r]).Attr("DstT", type).Build());
+    return other;
+  };
+  const Shards sent = cast(tensor, "carried", carried);
+  if (from.terms()) {
+    const Shards sum = to.whole() ? Sum(scope, sent) : ScatterSum(scope, sent, whole.shape, to);
+    return cast(sum, "back", whole.dtype);
+  }
+  Shards all = cast(Gather(scope, sent, whole.shape, from), "back", whole.dtype);
+  return to.whole() ? all : Cut(scope + "again/", all, whole.shape, to);
+}
+
+}  // namespace lanescope

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/strategies/layout_plan.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "core/strategies/layout_lookups.h"
+#include "core/strategies/variables_in_parts.h"
+
+namespace lanescope {
+namespace {
+
+constexpr int kMostRounds = 8;
+
+bool IsFloating(DataType type) {
+  return type == DataType::kFloat || type == DataType::kHalf || type == DataType::kBfloat16 ||
+         type == DataType::kDouble;
+}
+
+bool IsUpdate(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  return def != nullptr && def->role == StateRole::kUpdate && !def->updates.empty();
+}
+
+// Gives the value of its input, turned or of another type.
+bool PassesOn(const Node& node) {
+  return node.op == "ReadVariableOp" || node.op == "Identity" || node.op == "Cast" || node.op == "Transpose";
+}
+
+bool RunsOnce(const Node& node) {
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  if (node.op.starts_with("Placeholder") || node.inputs.empty()) {
+    if (node.op != "Const" && !IsVariableOp(node)) return true;
+  }
+  if (def == nullptr) return false;
+  return def->host_only || def->role == StateRole::kTable || (def->stateful && def->role == StateRole::kNone);
+}
+
+}  // namespace
+
+std::optional<int64_t> BytesMoved(const Layout& from, const Layout& to, int64_t bytes) {
+  if (from == to || (from.whole() && to.parts())) return 0;
+  if (to.terms()) return std::nullopt;
+  return from.terms() && to.whole() ? 2 * bytes : bytes;
+}
+
+LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector<NodeId, char>& nodes,
+                       int64_t devices)
+    : graph_(graph),
+      info_(info),
+      nodes_(nodes),
+      devices_(devices),
+      fanout_(ComputeFanout(graph)),
+      once_(graph.num_nodes(), 0),
+      choices_(graph.num_nodes()) {
+  for (const NodeId id : graph.TopologicalOrder()) {
+    if (nodes_[id] == 0) continue;
+    order_.push_back(id);
+    const bool on_host = graph.node(id).device.find("CPU") != std::string::npos ||
+                         graph.node(id).device.find("cpu") != std::string::npos;
+    once_[id] = on_host || RunsOnce(graph.node(id)) ? 1 : 0;
+  }
+  FindCuttable(fanout_);
+  for (int round = 0; round < kMostRounds; ++round) {
+    asks_more_ = false;
+    GoThrough();
+    if (!asks_more_) break;
+  }
+}
+
+// Read whole and updated element by element, so that a part of it is one variable more.
+void LayoutPlan::FindCuttable(const Fanout& fanout) {
+  for (const NodeId id : order_) {
+    const Node& node = graph_.node(id);
+    if (!IsVariableOp(node) || once_[id] != 0 || !IsFloating(node.TypeAttr("dtype", DataType::kInvalid)))
+      continue;
+    const bool fits = std::ranges::all_of(fanout[id], [&](const NodeUse& use) {
+      if (use.input < 0) return true;
+      const Node& user = graph_.node(use.node);
+      if (IsUpdate(user)) return IsDenseUpdate(user.op);
+      return node.op != "VarHandleOp" || user.op == "ReadVariableOp" || user.op == "ResourceGather";
+    });
+    if (fits) cuttable_.insert(id);
+  }
+}
+
+void LayoutPlan::GoThrough() {
+  settled_.clear();
+  for (const NodeId id : order_) Decide(id);
+}
+
+NodeId LayoutPlan::VariableBehind(Endpoint tensor) const {
+  NodeId id = tensor.node;
+  while (nodes_[id] != 0 && once_[id] == 0 && PassesOn(graph_.node(id))) id = graph_.node(id).inputs[0].node;
+  return cuttable_.contains(id) ? id : NodeId();
+}
+
+bool LayoutPlan::IsOpen(Endpoint tensor) const {
+  const NodeId variable = VariableBehind(tensor);
+  return variable.exists() && !settled_.contains(variable);
+}
+
+Layout LayoutPlan::of(Endpoint tensor) const {
+  const NodeId id = tensor.node;
+  if (nodes_[id] == 0 || once_[id] != 0) return kWhole;
+  const NodeId variable = VariableBehind(tensor);
+  if (variable.exists()) {
+    if (id == variable) {
+      const auto found = settled_.find(id);
+      return found != settled_.end() ? found->second : kWhole;
+    }
+    const Layout before = of(graph_.node(id).inputs[0]);
+    if (graph_.node(id).op != "Transpose" || !before.parts()) return before;
+    const auto order = NumbersOf(info_.of(graph_.node(id).inputs[1]));
+    if (!order) return kWhole;
+    const auto axis = std::ranges::find(*order, before.axis) - order->begin();
+    return InParts(static_cast<int>(axis), before.segments);
+  }
+  const std::vector<Layout>& outputs = choices_[id].outputs;
+  return static_cast<size_t>(tensor.output) < outputs.size() ? outputs[static_cast<size_t>(tensor.output)]
+                                                             : kWhole;
+}
+
+LayoutChoice LayoutPlan::of(NodeId id) const {
+  const Node& node = graph_.node(id);
+  if (nodes_[id] == 0 || once_[id] != 0) return {std::vector<Layout>(node.inputs.size()), {}};
+  if (!VariableBehind({id, 0}).exists()) return choices_[id];
+  LayoutChoice choice{std::vector<Layout>(node.inputs.size()), {of({id, 0})}};
+  if (!node.inputs.empty()) choice.inputs[0] = of(node.inputs[0]);
+  return choice;
+}
+
+bool LayoutPlan::HasPartsOfVariables() const {
+  return std::ranges::any_of(settled_, [](const auto& each) { return each.second.parts(); });
+}
+
+void LayoutPlan::Settle(Endpoint tensor, const Layout& layout) {
+  const Node& node = graph_.node(tensor.node);
+  if (cuttable_.contains(tensor.node)) {
+    settled_[tensor.node] = layout;
+    return;
+  }
+  Layout before = layout;
+  if (node.op == "Transpose" && layout.parts()) {
+    const auto order = NumbersOf(info_.of(node.inputs[1]));
+    before = order ? InParts(static_cast<int>((*order)[static_cast<size_t>(layout.axis)]), layout.segments)
+                   : kWhole;
+  }
+  Settle(node.inputs[0], before);
+}
+
+const TensorInfo& LayoutPlan::InfoOf(Endpoint tensor) const {
+  const TensorInfo& info = info_.of(tensor);
+  return info.handle != nullptr ? *info.handle : info;
+}
+
+std::vector<TensorInfo> LayoutPlan::InputsOf(NodeId id) const {
+  std::vector<TensorInfo> inputs;
+  for (const Endpoint& input : graph_.node(id).inputs) inputs.push_back(InfoOf(input));
+  return inputs;
+}
+
+void LayoutPlan::Decide(NodeId id) {
+  const Node& node = graph_.node(id);
+  if (once_[id] != 0 || VariableBehind({id, 0}).exists()) return;
+  LayoutChoice& choice = choices_[id];
+  choice = IsUpdate(node) ? UpdateOf(id) : Best(id);
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Endpoint input = node.inputs[i];
+    if (IsOpen(input))
+      Settle(input, choice.inputs[i]);
+    else if (of(input).whole() && choice.inputs[i].parts())
+      Ask(input, choice.inputs[i]);
+  }
+}
+
+void LayoutPlan::Ask(Endpoint tensor, const Layout& layout) {
+  if (asked_[{tensor.node, tensor.output}].insert(layout).second) asks_more_ = true;
+}
+
+// A tensor that has the shape of the variable lies as it does.
+LayoutChoice LayoutPlan::UpdateOf(NodeId id) const {
+  const Node& node = graph_.node(id);
+  const OpDef* def = OpRegistry::Global().Find(node.op);
+  const Endpoint variable = node.inputs[static_cast<size_t>(def->updates[0])];
+  const Layout layout = of(variable);
+  LayoutChoice choice;
+  for (const Endpoint& input : node.inputs)
+    choice.inputs.push_back(InfoOf(input).shape == InfoOf(variable).shape ? layout : kWhole);
+  choice.outputs = {layout};
+  return choice;
+}
+
+LayoutQuery LayoutPlan::QueryOf(NodeId id, const std::vector<Layout>& layouts) const {
+  const Node& node = graph_.node(id);
+  LayoutQuery query{.node = node,
+                    .inputs = {},
+                    .outputs = info_.outputs(id),
+                    .layouts = layouts,
+                    .open = {},
+                    .asked = {},
+                    .segments = 1,
+                    .devices = devices_};
+  for (const Endpoint& input : node.inputs) query.open.push_back(IsOpen(input) ? 1 : 0);
+  return query;
+}
+
+LayoutChoice LayoutPlan::Best(NodeId id) const {
+  const Node& node = graph_.node(id);
+  std::vector<Layout> layouts;
+  for (const Endpoint& input : node.inputs) layouts.push_back(of(input));
+  const LayoutChoice whole{std::vector<Layout>(layouts.size()),
+                           std::vector<Layout>(info_.outputs(id).size())};
+  if (ReadsShapeAlone(node)) return {layouts, whole.outputs};
+  LayoutQuery query = QueryOf(id, layouts);
+  const std::vector<TensorInfo> inputs = InputsOf(id);
+  query.inputs = inputs;
+  if (const auto asked = asked_.find({id, 0}); asked != asked_.end()) {
+    for (const Layout& each : asked->second) {
+      if (EveryReaderTakes({id, 0}, each)) query.asked.push_back(each);
+    }
+  }
+  if (std::ranges::any_of(query.open, [](char open) { return open != 0; }))
+    query.segments = SegmentsBehind(id);
+  std::vector<LayoutChoice> choices = LayoutChoices(query);
+  choices.push_back(whole);
+  if (std::ranges::any_of(choices, [&](const LayoutChoice& each) { return CutsOpenMatrix(id, each); }))
+    std::erase_if(choices, [&](const LayoutChoice& each) { return !CutsOpenMatrix(id, each); });
+  return *std::ranges::min_element(choices, {}, [&](const LayoutChoice& each) { return CostOf(id, each); });
+}
+
+bool LayoutPlan::CutsOpenMatrix(NodeId id, const LayoutChoice& choice) const {
+  const std::vector<Endpoint>& inputs = graph_.node(id).inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (choice.inputs[i].parts() && IsOpen(inputs[i]) && InfoOf(inputs[i]).shape.rank() > 1) return true;
+  }
+  return false;
+}
+
+// Terms are summed sooner or later.
+std::pair<int64_t, int64_t> LayoutPlan::CostOf(NodeId id, const LayoutChoice& choice) const {
+  constexpr int64_t kImpossible = int64_t{1} << 60;
+  const std::vector<Endpoint>& inputs = graph_.node(id).inputs;
+  int64_t cost = 0, of_variables = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto moved = BytesMoved(of(inputs[i]), choice.inputs[i], BytesOf(InfoOf(inputs[i])));
+    if (!moved) return {kImpossible, kImpossible};
+    cost += *moved;
+    if (VariableBehind(inputs[i]).exists()) of_variables += *moved;
+  }
+  for (size_t k = 0; k < choice.outputs.size(); ++k) {
+    if (choice.outputs[k].terms()) cost += 2 * BytesOf(info_.of({id, static_cast<int>(k)}));
+  }
+  return {of_variables, cost};
+}
+
+bool LayoutPlan::EveryReaderTakes(Endpoint tensor, const Layout& layout) const {
+  return std::ranges::all_of(fanout_[tensor.node], [&](const NodeUse& use) {
+    if (use.input < 0 || use.output != tensor.output || nodes_[use.node] == 0) return true;
+    const Node& reader = graph_.node(use.node);
+    if (once_[use.node] != 0) return false;
+    if (ReadsShapeAlone(reader)) return true;
+    const auto place = static_cast<size_t>(use.input);
+    if (IsUpdate(reader)) return UpdateOf(use.node).inputs[place] == layout;
+    std::vector<Layout> layouts;
+    for (const Endpoint& input : reader.inputs) layouts.push_back(of(input));
+    layouts[place] = layout;
+    LayoutQuery query = QueryOf(use.node, layouts);
+    const std::vector<TensorInfo> inputs = InputsOf(use.node);
+    query.inputs = inputs;
+    return std::ranges::any_of(LayoutChoices(query),
+                               [&](const LayoutChoice& each) { return each.inputs[place] == layout; });
+  });
+}
+
+// Pieces that the columns are split into later, such as queries, keys and values, are segments.
+int64_t LayoutPlan::SegmentsBehind(NodeId product) const {
+  constexpr size_t kMost = 32;
+  std::vector<std::pair<NodeId, Layout>> open{{product, InParts(info_.of({product, 0}).shape.rank() - 1)}};
+  for (size_t next = 0; next < open.size() && open.size() < kMost; ++next) {
+    const auto [id, layout] = open[next];
+    const Shape& shape = info_.of({id, 0}).shape;
+    for (const NodeUse& use : fanout_[id]) {
+      if (use.input < 0 || nodes_[use.node] == 0) continue;
+      const Node& reader = graph_.node(use.node);
+      const Shape& to = info_.of({use.node, 0}).shape;
+      if (reader.op == "Split" || reader.op == "SplitV") {
+        const auto axis = AxisOf(info_.of(reader.inputs[reader.op == "SplitV" ? 2 : 0]), shape.rank());
+        if (axis != layout.axis || !shape.IsExact()) continue;
+        int64_t size = 0;
+        for (const TensorInfo& piece : info_.outputs(use.node)) size = std::gcd(size, piece.shape.dim(*axis));
+        if (size > 0) return shape.dim(*axis) / size;
+      } else if (reader.op == "Reshape") {
+        if (!shape.IsExact() || !to.known_rank() || !to.IsExact()) continue;
+        if (const auto behind = Reshaped(shape, layout, to, devices_)) {
+          open.emplace_back(use.node, *behind);
+        } else if (layout.axis < to.rank() &&
+                   Reshaped(shape, InParts(layout.axis, to.dim(layout.axis)), to, devices_)) {
+          return to.dim(layout.axis);
+        }
+      } else if (reader.op == "BiasAdd" || (IsElementwise(reader) && to == shape)) {
+        open.emplace_back(use.node, layout);
+      }
+    }
+  }
+  return 1;
+}
+
+}  // namespace lanescope

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How every tensor of a step lies on the devices that share its model. Internal to core.
+#pragma once
+
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/graph/op.h"
+#include "core/strategies/layout_rules.h"
+
+namespace lanescope {
+
+// Layouts go from inputs to outputs, from the first op of the step to its last. Where an op meets a variable
+// that nobody has cut, it cuts it as suits it best: a product of a whole tensor by columns, one of a tensor
+// in parts by rows (Shoeybi et al., "Megatron-LM", 2019). What is whole and is read in parts is made in parts
+// when all is gone through again. Both must outlive it.
+class LayoutPlan {
+ public:
+  // `nodes`: those of the step, by node. Throws InvalidArgument where heads do not divide.
+  LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector<NodeId, char>& nodes, int64_t devices);
+
+  // A handle lies as its variable does.
+  Layout of(Endpoint tensor) const;
+  // How a node of the step is computed.
+  LayoutChoice of(NodeId node) const;
+  // It runs once, and not on every device: inputs, what has a state of its own, what has to be on the host.
+  bool IsOnce(NodeId node) const { return once_[node] != 0; }
+  bool HasPartsOfVariables() const;
+
+ private:
+  using Key = std::pair<NodeId, int>;
+
+  void FindCuttable(const Fanout& fanout);
+  void GoThrough();
+  void Decide(NodeId id);
+  LayoutChoice Best(NodeId id) const;
+  LayoutQuery QueryOf(NodeId id, const std::vector<Layout>& layouts) const;
+  LayoutChoice UpdateOf(NodeId id) const;
+  // Bytes of cut variables that become whole, which is the last thing to do, and bytes moved in all.
+  std::pair<int64_t, int64_t> CostOf(NodeId id, const LayoutChoice& choice) const;
+  bool CutsOpenMatrix(NodeId id, const LayoutChoice& choice) const;
+  void Settle(Endpoint tensor, const Layout& layout);
+  void Ask(Endpoint tensor, const Layout& layout);
+  bool EveryReaderTakes(Endpoint tensor, const Layout& layout) const;
+  int64_t SegmentsBehind(NodeId product) const;
+  // The variable whose value this is, perhaps turned or of another type; none: it is something else.
+  NodeId VariableBehind(Endpoint tensor) const;
+  bool IsOpen(Endpoint tensor) const;
+  const TensorInfo& InfoOf(Endpoint tensor) const;
+  std::vector<TensorInfo> InputsOf(NodeId id) const;
+
+  const Graph& graph_;
+  const GraphInfo& info_;
+  const IdVector<NodeId, char>& nodes_;
+  const int64_t devices_;
+  const Fanout fanout_;
+  std::vector<NodeId> order_;
+  IdVector<NodeId, char> once_;
+  std::set<NodeId> cuttable_;
+  std::map<NodeId, Layout> settled_;  // by variable
+  IdVector<NodeId, LayoutChoice> choices_;
+  std::map<Key, std::set<Layout>> asked_;
+  bool asks_more_ = false;
+};
+
+// Bytes that a tensor of so many moves, on its way from one layout to another; none where there is no way.
+std::optional<int64_t> BytesMoved(const Layout& from, const Layout& to, int64_t bytes);
+
+}  // namespace lanescope

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a node of a model is written on each of the devices that share it. Internal to core.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/strategies/layout_conversions.h"
+#include "core/strategies/layout_rules.h"
+
+namespace lanescope {
+
+// A node as it is on the devices.
+struct SplitNode {
+  const Node& node;                 // of the model
+  std::vector<TensorInfo> inputs;   // of the model
+  std::vector<TensorInfo> outputs;  // of the model
+  const LayoutChoice& choice;
+  std::vector<Node> on_device;  // its copies, with the inputs in the layouts of the choice
+};
+
+class SplitNodes {
+ public:
+  // All must outlive it.
+  SplitNodes(Graph* graph, StepNodes* nodes, LayoutConversions* conversions, int64_t devices)
+      : graph_(*graph), nodes_(*nodes), conversions_(*conversions), devices_(devices) {}
+
+  // Adds the copies to the graph, and what else they need there to compute their parts. By output.
+  std::vector<Shards> Write(SplitNode split);
+
+ private:
+  std::string ScopeOf(const SplitNode& split) const { return "tensor-parallel/" + split.node.name + "/"; }
+  Shape OutputShape(const SplitNode& split) const;
+  std::vector<Shards> Add(SplitNode* split);
+  Endpoint NumbersLike(const std::string& name, const Shape& values, DataType type);
+  Endpoint Integer(const std::string& name, int64_t value, DataType type);
+
+  void GiveShape(SplitNode* split, size_t input, const char* type_attr);
+  void BecomeReshape(SplitNode* split);
+  void SplitSizes(SplitNode* split);
+  void ShiftOneHot(SplitNode* split);
+  void ShiftSegments(SplitNode* split);
+  std::vector<Shards> ShapeOfAll(SplitNode* split);
+  std::vector<Shards> MeanTerms(SplitNode* split);
+  std::vector<Shards> FoundRows(SplitNode* split);
+  std::vector<Shards> FoundElements(SplitNode* split);
+  std::vector<Shards> SoftmaxOfParts(SplitNode* split);
+  // Where an integer lies in [0, count).
+  Endpoint IsWithin(const std::string& scope, Endpoint integers, int64_t count, DataType type, size_t r);
+  // `tensor` where `within`, which lacks the last axes of it; else 0.
+  Endpoint OrZero(const std::string& scope, Endpoint within, const Shape& within_shape, Endpoint tensor,
+                  const TensorInfo& info, size_t r);
+
+  Graph& graph_;
+  StepNodes& nodes_;
+  LayoutConversions& conversions_;
+  const int64_t devices_;
+};
+
+}  // namespace lanescope

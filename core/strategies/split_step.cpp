@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/strategies/split_step.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "core/strategies/colocation.h"
+#include "core/strategies/layout_conversions.h"
+#include "core/strategies/split_nodes.h"
+#include "core/strategies/variables_in_parts.h"
+
+namespace lanescope {
+namespace {
+
+class SplitWriter {
+ public:
+  SplitWriter(const RewriteInput& input, const LayoutPlan& plan, const IdVector<NodeId, char>& step,
+              const IdVector<NodeId, char>& init, const std::vector<std::string>& devices)
+      : graph_(input.graph),
+        spec_(input.spec),
+        info_(input.info),
+        plan_(plan),
+        step_(step),
+        init_(init),
+        devices_(devices),
+        added_(&result_.graph),
+        conversions_(&added_, devices_),
+        nodes_(&result_.graph, &added_, &conversions_, static_cast<int64_t>(devices.size())),
+        copies_(graph_.num_nodes()) {}
+
+  StepGraph Run() {
+    result_.spec = spec_;
+    for (const NodeId id : graph_.TopologicalOrder()) {
+      if (step_[id] == 0 && init_[id] == 0) continue;
+      IsOnEveryDevice(id) ? WriteOnDevices(id) : WriteOnce(id);
+    }
+    RenameStep();
+    result_.graph.extra = graph_.extra;
+    return std::move(result_);
+  }
+
+ private:
+  // Also what writes variables before the first step.
+  bool IsOnEveryDevice(NodeId id) const {
+    if (step_[id] != 0) return !plan_.IsOnce(id);
+    return Updated(id).exists();
+  }
+  // The variable that an update writes, if that is on every device.
+  NodeId Updated(NodeId id) const {
+    const OpDef* def = OpRegistry::Global().Find(graph_.node(id).op);
+    if (def == nullptr || def->role != StateRole::kUpdate || def->updates.empty()) return {};
+    const NodeId variable = graph_.node(id).inputs[static_cast<size_t>(def->updates[0])].node;
+    return step_[variable] != 0 && !plan_.IsOnce(variable) ? variable : NodeId();
+  }
+  const TensorInfo& InfoOf(Endpoint of) const {
+    const TensorInfo& info = info_.of(of);
+    return info.handle != nullptr ? *info.handle : info;
+  }
+  std::string NameOn(NodeId id, size_t r) const { return fmt::format("rank_{}/{}", r, graph_.node(id).name); }
+
+  Layout LayoutOf(Endpoint of) const { return step_[of.node] != 0 ? plan_.of(of) : kWhole; }
+
+  // By device. The layouts that a tensor was not made in are made when they are read.
+  const Shards& In(const Layout& layout, Endpoint of) {
+    const std::tuple key{of.node, of.output, layout};
+    if (const auto known = tensors_.find(key); known != tensors_.end()) return known->second;
+    const Layout from = LayoutOf(of);
+    const Shards& made = tensors_.at({of.node, of.output, from});
+    std::string scope = fmt::format("tensor-parallel/{}_{}/", graph_.node(of.node).name, of.output);
+    if (layout.parts()) scope += fmt::format("axis_{}_{}/", layout.axis, layout.segments);
+    return tensors_[key] = conversions_.Convert(scope, made, InfoOf(of), from, layout);
+  }
+
+  void WriteOnce(NodeId id) {
+    Node node = graph_.node(id);
+    for (Endpoint& input : node.inputs) input = In(kWhole, input)[0];
+    std::vector<NodeId> controls;
+    for (const NodeId control : node.control_inputs)
+      controls.insert(controls.end(), copies_[control].begin(), copies_[control].end());
+    node.control_inputs = std::move(controls);
+    RenameColocation(&node, [&](const std::string& name) -> std::optional<std::string> {
+      const NodeId with = graph_.FindNode(name);
+      return with.exists() && IsOnEveryDevice(with) ? std::nullopt : std::optional(name);
+    });
+    const NodeId written = result_.graph.AddNode(std::move(node));
+    copies_[id] = {written};
+    const size_t outputs = std::max<size_t>(info_.outputs(id).size(), 1);
+    for (size_t k = 0; k < outputs; ++k) {
+      const auto output = static_cast<int>(k);
+      tensors_[{id, output, kWhole}] = Shards(devices_.size(), Endpoint{written, output});
+    }
+  }
+
+  LayoutChoice ChoiceOf(NodeId id) const {
+    if (step_[id] != 0) return plan_.of(id);
+    const Node& node = graph_.node(id);
+    const NodeId variable = Updated(id);
+    const Layout layout = plan_.of({variable, 0});
+    LayoutChoice choice{.inputs = {}, .outputs = {layout}};
+    for (const Endpoint& input : node.inputs)
+      choice.inputs.push_back(InfoOf(input).shape == InfoOf({variable, 0}).shape ? layout : kWhole);
+    return choice;
+  }
+
+  void WriteOnDevices(NodeId id) {
+    const Node& node = graph_.node(id);
+    const LayoutChoice choice = ChoiceOf(id);
+    SplitNode split{.node = node, .inputs = {}, .outputs = {}, .choice = choice, .on_device = {}};
+    std::vector<const Shards*> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      inputs.push_back(&In(choice.inputs[i], node.inputs[i]));
+      split.inputs.push_back(InfoOf(node.inputs[i]));
+    }
+    for (const TensorInfo& output : info_.outputs(id)) split.outputs.push_back(output);
+    for (size_t r = 0; r < devices_.size(); ++r) {
+      Node& copy = split.on_device.emplace_back(node);
+      copy.name = NameOn(id, r);
+      copy.device = devices_[r];
+      for (size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = (*inputs[i])[r];
+      copy.control_inputs.clear();
+      for (const NodeId control : node.control_inputs) {
+        const std::vector<NodeId>& copies = copies_[control];
+        if (!copies.empty()) copy.control_inputs.push_back(copies[copies.size() > 1 ? r : 0]);
+      }
+      RenameColocation(&copy, [&](const std::string& name) -> std::optional<std::string> {
+        const NodeId with = graph_.FindNode(name);
+        return with.exists() && IsOnEveryDevice(with) ? std::optional(NameOn(with, r)) : std::nullopt;
+      });
+      if (IsVariableOp(node)) BecomePart(choice.outputs[0], &copy);
+    }
+    const std::vector<Shards> outputs = nodes_.Write(std::move(split));
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const Layout layout = k < choice.outputs.size() ? choice.outputs[k] : kWhole;
+      tensors_[{id, static_cast<int>(k), layout}] = outputs[k];
+    }
+    for (size_t r = 0; r < devices_.size(); ++r) {
+      const NodeId copy = result_.graph.FindNode(NameOn(id, r));
+      if (copy.exists()) copies_[id].push_back(copy);
+    }
+  }
+
+  void BecomePart(const Layout& layout, Node* variable) const {
+    variable->attrs.erase("_output_shapes");
+    variable->attrs["shape"] = ShapeAttr{
+        ShapeOnDevice(variable->GetShapeAttr("shape"), layout, static_cast<int64_t>(devices_.size())), ""};
+    if (!variable->StringAttr("shared_name", "").empty()) variable->attrs["shared_name"] = variable->name;
+  }
+
+  // Fetches are whole tensors of the first device.
+  void RenameStep() {
+    RunSpec& spec = result_.spec;
+    const auto fetched = [&](const std::string& name) {
+      const std::string now = result_.graph.TensorName(In(kWhole, graph_.FindEndpoint(name))[0]);
+      if (const auto title = spec_.titles.find(name); title != spec_.titles.end())
+        spec.titles[now] = title->second;
+      return now;
+    };
+    for (std::string& name : spec.fetches) name = fetched(name);
+    if (!spec_.loss.empty()) spec.loss = fetched(spec_.loss);
+    for (std::vector<std::string>* names : {&spec.targets, &spec.init}) {
+      std::vector<std::string> now;
+      for (const std::string& name : *names) {
+        for (const NodeId copy : copies_[graph_.FindEndpoint(name).node])
+          now.push_back(result_.graph.node(copy).name);
+      }
+      *names = std::move(now);
+    }
+  }
+
+  const Graph& graph_;
+  const RunSpec& spec_;
+  const GraphInfo& info_;
+  const LayoutPlan& plan_;
+  const IdVector<NodeId, char>&step_, &init_;
+  const std::vector<std::string>& devices_;
+  StepGraph result_;
+  StepNodes added_;
+  LayoutConversions conversions_;
+  SplitNodes nodes_;
+  IdVector<NodeId, std::vector<NodeId>> copies_;
+  std::map<std::tuple<NodeId, int, Layout>, Shards> tensors_;
+};
+
+}  // namespace
+
+StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan,
+                         const IdVector<NodeId, char>& step, const IdVector<NodeId, char>& init,
+                         const std::vector<std::string>& devices) {
+  return SplitWriter(input, plan, step, init, devices).Run();
+}
+
+}  // namespace lanescope

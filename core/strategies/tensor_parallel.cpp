@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor parallelism: every GPU has the whole batch and a part of each matrix. The product of a whole tensor
+// is cut by columns, the one behind it by rows, and the sum of what the GPUs made of it is the result: two
+// sums a block forward and two backward (Shoeybi et al., "Megatron-LM", 2019). Heads of attention, words of
+// an embedding and classes of a loss lie where the columns that they come from do.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/inputs/step_request.h"
+#include "core/strategies/layout_plan.h"
+#include "core/strategies/split_step.h"
+#include "core/strategies/variables_in_parts.h"
+
+namespace lanescope {
+namespace {
+
+// All that these nodes need; what a feed replaces needs nothing.
+IdVector<NodeId, char> NeededBy(const Graph& graph, const RunSpec& spec, std::vector<NodeId> open) {
+  IdVector<NodeId, char> needed(graph.num_nodes(), 0);
+  IdVector<NodeId, char> fed(graph.num_nodes(), 0);
+  for (const auto& [name, feed] : spec.feeds) fed[graph.FindEndpoint(name).node] = 1;
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (std::exchange(needed[id], 1) != 0 || fed[id] != 0) continue;
+    for (const Endpoint& input : graph.node(id).inputs) open.push_back(input.node);
+    const std::vector<NodeId>& controls = graph.node(id).control_inputs;
+    open.insert(open.end(), controls.begin(), controls.end());
+  }
+  return needed;
+}
+
+std::vector<NodeId> NodesOf(const Graph& graph, const std::vector<const std::vector<std::string>*>& lists) {
+  std::vector<NodeId> nodes;
+  for (const std::vector<std::string>* names : lists) {
+    for (const std::string& name : *names) nodes.push_back(graph.FindEndpoint(name).node);
+  }
+  return nodes;
+}
+
+// Nothing could be cut: says of the greatest matrix how many GPUs would divide it.
+[[noreturn]] void RefuseUncut(const RewriteInput& input, int64_t devices) {
+  const Node* greatest = nullptr;
+  int64_t most = 0;
+  for (const Node& node : input.graph.nodes()) {
+    if (!IsVariableOp(node) || node.FindAttr("shape") == nullptr) continue;
+    const Shape& shape = node.GetShapeAttr("shape");
+    if (!shape.known_rank() || !shape.IsExact() || shape.rank() < 2 || shape.NumElements() <= most) continue;
+    greatest = &node;
+    most = shape.NumElements();
+  }
+  if (greatest == nullptr)
+    Throw(Code::kInvalidArgument, "tensor-parallel: the graph has no matrices that GPUs could share");
+  const Shape& shape = greatest->GetShapeAttr("shape");
+  int64_t nearest = devices;
+  while (std::ranges::none_of(shape.dims(), [&](Dim dim) { return dim % nearest == 0; })) --nearest;
+  Throw(Code::kInvalidArgument,
+        "tensor-parallel: no matrix can be shared out evenly over {} GPUs, of '{}' neither axis ({}); the "
+        "nearest "
+        "number that divides one is {}",
+        devices, greatest->name, shape.ToString(), nearest);
+}
+
+}  // namespace
+
+StepGraph SplitOverMatrices(const RewriteInput& input) {
+  const std::vector<DeviceId> gpus = input.machine.Gpus();
+  if (gpus.size() < 2) Throw(Code::kInvalidArgument, "tensor-parallel: the machine has fewer than two GPUs");
+  std::vector<std::string> devices;
+  for (const DeviceId gpu : gpus) devices.push_back(input.machine.device(gpu).name);
+  std::vector<NodeId> asked = NodesOf(input.graph, {&input.spec.fetches, &input.spec.targets});
+  if (!input.spec.loss.empty()) asked.push_back(input.graph.FindEndpoint(input.spec.loss).node);
+  for (const auto& [name, feed] : input.spec.feeds) asked.push_back(input.graph.FindEndpoint(name).node);
+  const IdVector<NodeId, char> step = NeededBy(input.graph, input.spec, asked);
+  const IdVector<NodeId, char> init =
+      NeededBy(input.graph, input.spec, NodesOf(input.graph, {&input.spec.init}));
+  const LayoutPlan plan(input.graph, input.info, step, static_cast<int64_t>(devices.size()));
+  if (!plan.HasPartsOfVariables()) RefuseUncut(input, static_cast<int64_t>(devices.size()));
+  return WriteSplitStep(input, plan, step, init, devices);
+}
+
+}  // namespace lanescope

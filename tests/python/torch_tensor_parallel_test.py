@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exported transformers train in parts on several devices as on one, run by the program LANESCOPE."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+from lanescope.torch import export  # noqa: E402
+from torch_steps import lanescope, losses  # noqa: E402
+
+nn = torch.nn
+WORDS, BATCH, TOKENS = 64, 4, 16
+MACHINES = pathlib.Path(__file__).parents[2] / "samples" / "machines"
+
+
+class Logits(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, words):
+        return self.model(input_ids=words, use_cache=False).logits
+
+
+def gpt2(heads=4):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    return Logits(transformers.GPT2LMHeadModel(transformers.GPT2Config(
+        n_layer=2, n_head=heads, n_embd=48, vocab_size=WORDS, n_positions=TOKENS, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)))
+
+
+def llama(heads=4):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    return Logits(transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        hidden_size=48, intermediate_size=64, num_hidden_layers=2, num_attention_heads=heads, num_key_value_heads=heads,
+        vocab_size=WORDS, max_position_embeddings=TOKENS)))
+
+
+def save(model, folder):
+    words, following = torch.randint(0, WORDS, (BATCH, TOKENS)), torch.randint(0, WORDS, (BATCH, TOKENS))
+    exported = export(model, words, torch.optim.AdamW(model.parameters(), 0.01),
+                      lambda logits, labels: nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten()),
+                      labels=(following,))
+    exported.save(str(folder / "model.pb"))
+    return folder / "model.pb"
+
+
+def train(graph, folder, *options):
+    lanescope("run", graph, "--steps", 3, "--warmup", 0, "--save-fetches", folder, *options)
+    return losses(folder) or [float(torch.from_numpy(__import__("numpy").load(file))) for file in sorted(folder.glob("*.npy"))]
+
+
+@pytest.mark.parametrize("make", [gpt2, llama])
+def test_trains_in_parts_as_whole(make, tmp_path):
+    """Three losses: the second and third are of weights that were updated in parts."""
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    assert len(one) == 3
+    for gpus in ("two", "four"):
+        parts = train(graph, tmp_path / gpus, "--strategy", "tensor-parallel", "--machine",
+                      MACHINES / f"{gpus}-virtual-gpus.json")
+        assert parts == pytest.approx(one, rel=1e-5)
+
+
+def test_names_the_number_of_gpus_that_divides_the_heads(tmp_path):
+    graph = save(gpt2(heads=6), tmp_path)
+    done = subprocess.run([os.environ["LANESCOPE"], "place", graph, "--strategy", "tensor-parallel", "--machine",
+                           MACHINES / "four-virtual-gpus.json"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "the 6 heads" in done.stderr and "the nearest number that divides them is 3" in done.stderr
+    assert done.stderr.count("\n") == 1
