@@ -201,12 +201,13 @@ void OpenTraceOfTenMillion(benchmark::State& state) { Load(state, TraceOfTenMill
 BENCHMARK(OpenExportOfTenMillion)->Unit(benchmark::kMillisecond)->Iterations(3)->UseRealTime();
 BENCHMARK(OpenTraceOfTenMillion)->Unit(benchmark::kMillisecond)->Iterations(3)->UseRealTime();
 
-// From the edit to the new run on the timeline.
-void WhatIfOfTenThousandOps(benchmark::State& state) {
+// Edits of a large graph, each from the edit until `number` of the view says it.
+void EditsOfTenThousandOps(benchmark::State& state, uint64_t WhatIfView::*number) {
   const fs::path folder = bench::ScratchFolder() / "whatif";
   fs::create_directories(folder);
   const auto random = test::MakeRandomGraph(1, 5000, 0);
   WriteGraph(random.graph, (folder / "random.pbtxt").string());
+  fs::remove(folder / "trace.db");
   WriteFile((folder / "random.run.json").string(), "{}");
   CompileRequest request;
   for (const NodeId id : random.graph.node_ids()) request.fetches.push_back({id, -1});
@@ -229,14 +230,23 @@ void WhatIfOfTenThousandOps(benchmark::State& state) {
   for (auto _ : state) {
     document.MoveOps(base, {"op" + std::to_string(100 + edits / 2)}, edits % 2 == 0 ? "CPU:0" : "GPU:1");
     ++edits;
-    while (document.what_if().simulated_edit != document.what_if().edit) {
+    while (document.what_if().*number != document.what_if().edit) {
       document.Poll();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
+  wait([&] { return !document.what_if().simulating; });
   const ShownRun* result = document.timeline().Find(document.what_if().result);
   state.counters["commands"] = static_cast<double>(result->data->commands.size());
 }
+// To its step time, and to the new run on the timeline.
+void StepTimeOfTenThousandOps(benchmark::State& state) {
+  EditsOfTenThousandOps(state, &WhatIfView::timed_edit);
+}
+void WhatIfOfTenThousandOps(benchmark::State& state) {
+  EditsOfTenThousandOps(state, &WhatIfView::simulated_edit);
+}
+BENCHMARK(StepTimeOfTenThousandOps)->Unit(benchmark::kMillisecond)->Iterations(40)->UseRealTime();
 BENCHMARK(WhatIfOfTenThousandOps)->Unit(benchmark::kMillisecond)->Iterations(40)->UseRealTime();
 
 }  // namespace

@@ -40,12 +40,13 @@ void AddStaged(const Machine& machine, TextTable* table) {
   const auto gpus = machine.Gpus();
   for (size_t a = 0; a < gpus.size(); ++a) {
     for (size_t b = a + 1; b < gpus.size(); ++b) {
-      if (machine.device(gpus[a]).kind != DeviceKind::kCuda ||
-          !IsSameAddressSpace(machine.device(gpus[a]).parsed, machine.device(gpus[b]).parsed))
+      const DeviceSpec& gpu = machine.device(gpus[a]);
+      if (!gpu.is_hardware() || gpu.kind == DeviceKind::kLogical ||
+          !IsSameAddressSpace(gpu.parsed, machine.device(gpus[b]).parsed))
         continue;
       const Route route = machine.RouteBetween(gpus[a], gpus[b]);
       if (!route.staged) continue;
-      table->Row({machine.device(gpus[a]).local_name() + " <-> " + machine.device(gpus[b]).local_name(),
+      table->Row({gpu.local_name() + " <-> " + machine.device(gpus[b]).local_name(),
                   FormatBandwidth(route.bandwidth), FormatDuration(route.latency_ns),
                   "no peer access: staged through pinned host memory"});
     }

@@ -94,7 +94,7 @@ DeviceSpec PartOf(const DeviceSpec& gpu, double memory_mb, double share) {
   }
   DeviceSpec part = gpu;
   part.memory_bytes = static_cast<int64_t>(bytes);
-  if (gpu.kind == DeviceKind::kCuda) part.kind = DeviceKind::kLogical;
+  if (gpu.is_hardware()) part.kind = DeviceKind::kLogical;
   // Parts share the GPU's work in the simulator as they do in its hardware, half each of two.
   if (gpu.kind == DeviceKind::kModelled) {
     for (auto& [type, flops] : part.peak_flops) flops *= share;

@@ -140,7 +140,7 @@ void CheckPhysical(const Field& element, const DeviceSpec& device,
   for (const DeviceSpec& other : others) {
     if (other.physical != device.physical || !IsSameAddressSpace(other.parsed, device.parsed)) continue;
     share += other.sm_share;
-    if (other.kind == DeviceKind::kCuda || device.kind == DeviceKind::kCuda) {
+    if (other.kind != DeviceKind::kLogical || device.kind != DeviceKind::kLogical) {
       element["physical"].Fail("physical GPU {} is {} already; parts of one GPU are of kind logical",
                                device.physical, other.local_name());
     }

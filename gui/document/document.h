@@ -61,6 +61,7 @@ struct WhatIfView {
     return base_step_ns > 0 ? static_cast<double>(step_ns) / static_cast<double>(base_step_ns) - 1 : 0;
   }
   uint64_t edit = 0;            // number of edits and undos so far
+  uint64_t timed_edit = 0;      // of which step_ns is
   uint64_t simulated_edit = 0;  // that `result` shows
 };
 

@@ -17,6 +17,7 @@ WhatIfEditor::WhatIfEditor(Timeline* timeline, std::function<void()> wake)
       wake_(std::move(wake)),
       preparer_(PrepareWhatIf, wake_),
       simulator_(SimulateEdit, wake_),
+      shower_(RunOfEdit, wake_),
       interval_(AddInterval, wake_) {}
 
 void WhatIfEditor::Begin(RunKey run) {
@@ -41,6 +42,7 @@ void WhatIfEditor::Prepare(const std::string& graph_path) {
 void WhatIfEditor::End() {
   preparer_.Cancel();
   simulator_.Cancel();
+  shower_.Cancel();
   interval_.Cancel();
   base_.reset();
   edits_.clear();
@@ -66,7 +68,7 @@ void WhatIfEditor::UseGraph(RunKey run, const std::string& path) {
 }
 
 bool WhatIfEditor::busy() const {
-  return preparer_.busy() || simulator_.busy() || interval_.busy() || view_.measuring;
+  return preparer_.busy() || simulator_.busy() || shower_.busy() || interval_.busy() || view_.measuring;
 }
 
 bool WhatIfEditor::Poll() {
@@ -81,11 +83,16 @@ bool WhatIfEditor::Poll() {
     waiting_.clear();
     changed = true;
   }
-  if (auto result = simulator_.Take()) {
-    TakeResult(std::move(*result));
+  if (auto step = simulator_.Take()) {
+    TakeStep(std::move(*step));
     changed = true;
   }
-  if (std::string error = simulator_.TakeError(); !error.empty()) {
+  if (auto result = shower_.Take()) {
+    TakeRun(std::move(*result));
+    changed = true;
+  }
+  for (const std::string& error : {simulator_.TakeError(), shower_.TakeError()}) {
+    if (error.empty()) continue;
     view_.simulating = false;
     view_.problem = error;
     changed = true;
@@ -170,6 +177,7 @@ void WhatIfEditor::Redo() {
 
 void WhatIfEditor::Simulate() {
   ++view_.edit;
+  shower_.Cancel();
   interval_.Cancel();
   view_.step_low_ns = view_.step_high_ns = 0;
   UpdateView();
@@ -177,7 +185,7 @@ void WhatIfEditor::Simulate() {
     // Back where it began: known already.
     simulator_.Cancel();
     view_.simulating = false;
-    view_.simulated_edit = view_.edit;
+    view_.timed_edit = view_.simulated_edit = view_.edit;
     view_.step_ns = base_->start_step_ns;
     if (view_.result != 0) ShowRun(base_->start_run);
     RequestInterval(base_->start_run, base_->start_compiled);
@@ -187,11 +195,17 @@ void WhatIfEditor::Simulate() {
   simulator_.Submit({base_, edits_[position_], view_.edit});
 }
 
-void WhatIfEditor::TakeResult(SimulateResult result) {
+void WhatIfEditor::TakeStep(SimulatedStep step) {
+  if (base_ == nullptr || step.number != view_.edit) return;
+  view_.timed_edit = step.number;
+  view_.step_ns = step.prediction->step_ns;
+  shower_.Submit({{base_, edits_[position_], view_.edit}, std::move(step)});
+}
+
+void WhatIfEditor::TakeRun(SimulateResult result) {
   if (base_ == nullptr || result.number != view_.edit) return;
   view_.simulating = false;
   view_.simulated_edit = result.number;
-  view_.step_ns = result.run->step_ns;
   ShowRun(result.run);
   RequestInterval(std::move(result.run), std::move(result.compiled));
 }

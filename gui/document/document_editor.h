@@ -53,7 +53,8 @@ class WhatIfEditor {
  private:
   void Prepare(const std::string& graph_path);
   void TakePrepared(std::shared_ptr<const WhatIfBase> base);
-  void TakeResult(SimulateResult result);
+  void TakeStep(SimulatedStep step);
+  void TakeRun(SimulateResult result);
   void RequestInterval(std::shared_ptr<const RunData> run, std::shared_ptr<const CompiledEdit> compiled);
   void TakeInterval(SimulateResult result);
   void ApplyNow(const Edit& edit);
@@ -74,7 +75,8 @@ class WhatIfEditor {
   std::string measured_trace_;
   std::unique_ptr<MeasureJob> measurement_;
   LatestWorker<PrepareRequest, std::shared_ptr<const WhatIfBase>> preparer_;
-  LatestWorker<SimulateRequest, SimulateResult> simulator_;
+  LatestWorker<SimulateRequest, SimulatedStep> simulator_;
+  LatestWorker<ShowRequest, SimulateResult> shower_;
   LatestWorker<IntervalRequest, SimulateResult> interval_;
 };
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "core/graph/signature.h"
 #include "core/machine/tasks.h"
-#include "core/runs/event_view.h"
 #include "gui/document/document_whatif.h"
 #include "gui/model/run_builder.h"
 #include "traces/record/memory_timeline.h"
@@ -14,21 +12,25 @@
 namespace lanescope::gui {
 namespace {
 
+// Tensors of one dtype and shape have one signature.
+struct TensorKind {
+  DataType dtype;
+  Shape shape;
+  friend bool operator<(const TensorKind& a, const TensorKind& b) {
+    if (a.dtype != b.dtype) return a.dtype < b.dtype;
+    if (a.shape.rank() != b.shape.rank()) return a.shape.rank() < b.shape.rank();
+    return std::ranges::lexicographical_compare(a.shape.dims(), b.shape.dims());
+  }
+};
+
 // Turns one simulated step into lanes.
 class SimulatedRunBuilder {
  public:
-  SimulatedRunBuilder(const Graph& graph, const std::vector<std::string>& signatures, const Machine& machine,
-                      const Schedule& schedule, const sims::Prediction& prediction)
-      : graph_(graph),
-        signatures_(signatures),
-        machine_(machine),
-        schedule_(schedule),
-        prediction_(prediction) {}
+  SimulatedRunBuilder(const RunData& of_graph, const Machine& machine, const Schedule& schedule,
+                      const sims::Prediction& prediction)
+      : machine_(machine), schedule_(schedule), prediction_(prediction), run_(of_graph) {}
 
   RunData Build(std::vector<std::pair<int, int>>* edges) {
-    const RunView view =
-        ViewOfEvents(&graph_, machine_, schedule_, sims::EventsOfStep(schedule_, prediction_.simulation));
-    run_ = BeginRun(view);
     run_.kind = RunKind::kWhatIf;
     run_.machine_json = MachineToJson(machine_);
     run_.step_ns = prediction_.step_ns;
@@ -36,18 +38,17 @@ class SimulatedRunBuilder {
     run_.extrapolated_share = prediction_.extrapolated_share();
     run_.step_low_ns = prediction_.low_ns;
     run_.step_high_ns = prediction_.high_ns;
-    run_.signatures = signatures_;
+    run_.steps.push_back({0, 0, prediction_.step_ns});
     DescribeDevices();
-    for (const NodeId id : graph_.node_ids()) {
-      OpEntry& op = run_.ops[id.index()];
-      op.op = graph_.node(id).op;
-      op.node = id.number();
-    }
+    for (const Queue& queue : schedule_.queues) run_.queues.push_back({queue.in_order});
     DescribeCommands();
-    for (const RunView::Lane& lane : view.lanes) AddSlices(*lane.slices);
+    for (const CommandId c : schedule_.commands.ids()) {
+      if (schedule_.commands[c].is_work() && !sims::RunsNothing(schedule_, c)) AddSlices(c);
+    }
     int64_t left_out = 0;
     for (auto& [key, raw] : lanes_) run_.lanes.push_back(BuildLane(&raw, &left_out));
     AddMemory();
+    edges->reserve(schedule_.successors.items.size());
     for (const CommandId c : schedule_.commands.ids()) {
       for (const CommandId to : schedule_.Successors(c)) edges->emplace_back(c.number(), to.number());
     }
@@ -58,7 +59,10 @@ class SimulatedRunBuilder {
   void DescribeDevices() {
     for (const DeviceId d : machine_.devices.ids()) {
       const DeviceSpec& from = machine_.device(d);
-      RunDevice& device = run_.devices[d.index()];
+      RunDevice& device = run_.devices.emplace_back();
+      device.id = d.number();
+      device.label = from.local_name();
+      device.kind = DeviceKindName(from.kind);
       device.full_name = from.name;
       device.is_host = !from.is_gpu();
       device.memory_limit = from.memory_bytes;
@@ -71,37 +75,42 @@ class SimulatedRunBuilder {
   }
 
   void DescribeCommands() {
+    run_.commands.reserve(schedule_.commands.size());
     for (const CommandId c : schedule_.commands.ids()) {
       const Command& from = schedule_.commands[c];
-      RunCommand& command = run_.commands[c.index()];
+      RunCommand& command = run_.commands.emplace_back();
+      command.kind = from.kind;
+      command.queue = from.queue.number();
+      command.op = from.node.number();
       command.id = c.number();
       command.device = schedule_.queues[from.queue].device.number();
       command.bytes = from.bytes;
-      if (from.kind == CommandKind::kCopy) command.signature = CopySignature(from);
       if (from.kind == CommandKind::kLaunch) command.signature = from.node.number();
+      if (from.kind != CommandKind::kCopy) continue;
+      command.src = schedule_.CopySource(from).number();
+      command.dst = schedule_.CopyDestination(from).number();
+      command.signature = CopySignature(from);
     }
   }
 
-  void AddSlices(const SliceColumns& slices) {
-    for (size_t i = 0; i < slices.size(); ++i) {
-      const RawSlice slice{slices.start_ns[i], slices.end_ns[i], slices.op[i], slices.command[i],
-                           slices.step[i]};
-      const RunCommand& command = run_.commands[static_cast<size_t>(slice.command)];
-      if (command.kind == CommandKind::kLaunch) {
-        Add(LaneRole::kCompute, command.device, -1, slice, -1);
-        continue;
-      }
-      Add(CopyRole(command.device, command.src, command.dst), command.device, -1, slice, command.bytes);
-      if (command.src != command.dst) Add(LaneRole::kLink, command.src, command.dst, slice, command.bytes);
+  void AddSlices(CommandId number) {
+    const RunCommand& command = run_.commands[number.index()];
+    const sims::CommandTime& time = prediction_.simulation.times[number];
+    const RawSlice slice{time.start_ns, time.end_ns, command.op, number.number(), 0};
+    if (command.kind == CommandKind::kLaunch) {
+      Add(LaneRole::kCompute, command.device, -1, slice, -1);
+      return;
     }
+    Add(CopyRole(command.device, command.src, command.dst), command.device, -1, slice, command.bytes);
+    if (command.src != command.dst) Add(LaneRole::kLink, command.src, command.dst, slice, command.bytes);
   }
 
   // Equal for equal dtypes and shapes, as in traces.
   int CopySignature(const Command& command) {
     const Value& value = schedule_.values[schedule_.operands[static_cast<size_t>(command.inputs)]];
-    const auto [found, added] = copy_signatures_.try_emplace(
-        lanescope::CopySignature(value.dtype, value.shape), static_cast<int>(run_.signatures.size()));
-    if (added) run_.signatures.push_back(found->first);
+    const auto [found, added] =
+        copy_signatures_.try_emplace({value.dtype, value.shape}, static_cast<int>(run_.signatures.size()));
+    if (added) run_.signatures.push_back(lanescope::CopySignature(value.dtype, value.shape));
     return found->second;
   }
 
@@ -138,22 +147,33 @@ class SimulatedRunBuilder {
     }
   }
 
-  const Graph& graph_;
-  const std::vector<std::string>& signatures_;
   const Machine& machine_;
   const Schedule& schedule_;
   const sims::Prediction& prediction_;
   RunData run_;
   std::map<std::tuple<LaneRole, int, int>, RawLane> lanes_;
-  std::map<std::string, int> copy_signatures_;
+  std::map<TensorKind, int> copy_signatures_;
 };
 
 }  // namespace
 
-RunData RunOfSimulation(const Graph& graph, const std::vector<std::string>& signatures,
-                        const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,
-                        std::vector<std::pair<int, int>>* edges) {
-  return SimulatedRunBuilder(graph, signatures, machine, schedule, prediction).Build(edges);
+RunData RunOfGraph(const Graph& graph, std::vector<std::string> signatures) {
+  RunData run;
+  run.signatures = std::move(signatures);
+  run.ops.reserve(graph.num_nodes());
+  for (const NodeId id : graph.node_ids()) {
+    OpEntry& op = run.ops.emplace_back();
+    op.name = graph.node(id).name;
+    op.op = graph.node(id).op;
+    op.node = id.number();
+  }
+  IndexOps(&run);
+  return run;
+}
+
+RunData RunOfSimulation(const RunData& of_graph, const Machine& machine, const Schedule& schedule,
+                        const sims::Prediction& prediction, std::vector<std::pair<int, int>>* edges) {
+  return SimulatedRunBuilder(of_graph, machine, schedule, prediction).Build(edges);
 }
 
 }  // namespace lanescope::gui

@@ -74,13 +74,20 @@ sims::Prediction Predict(const WhatIfBase& base, const WhatIfEdit& edit, const C
   return prediction;
 }
 
+SimulatedStep Simulated(const WhatIfBase& base, const WhatIfEdit& edit, const std::atomic<bool>& cancelled) {
+  SimulatedStep step;
+  step.compiled = Compiled(base, edit, cancelled);
+  step.prediction = std::make_shared<const sims::Prediction>(
+      Predict(base, edit, *step.compiled, {.draws = 0, .cancelled = &cancelled}));
+  return step;
+}
+
 std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIfEdit& edit,
-                                            const CompiledEdit& compiled,
-                                            const std::atomic<bool>& cancelled) {
-  const sims::Prediction prediction = Predict(base, edit, compiled, {.draws = 0, .cancelled = &cancelled});
+                                            const SimulatedStep& step, const std::atomic<bool>& cancelled) {
+  const sims::Prediction& prediction = *step.prediction;
   std::vector<std::pair<int, int>> edges;
-  RunData run =
-      RunOfSimulation(base.graph(), base.signatures, edit.machine, compiled.schedule, prediction, &edges);
+  RunData run = RunOfSimulation(base.run_of_graph, edit.machine, step.compiled->schedule, prediction, &edges);
+  CheckCancelled(cancelled, "the simulation");
   run.graph = base.run->graph;
   run.strategy = base.run->strategy + " (edited)";
   run.emulated = base.run->emulated;
@@ -164,21 +171,24 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   traces::TraceReader reader(run.file);
   base->start.placement = PlacementOf(reader.ReadOutline(run.id), base->graph(), base->start.machine);
   base->groups = ColocationGroups(base->graph());
-  base->signatures = SignaturesOf(*base->workload);
+  base->run_of_graph = RunOfGraph(base->graph(), SignaturesOf(*base->workload));
   TakeCosts(run, cancelled, base.get());
-  base->start_compiled = Compiled(*base, base->start, cancelled);
-  base->start_run = SimulatedRun(*base, base->start, *base->start_compiled, cancelled);
+  const SimulatedStep start = Simulated(*base, base->start, cancelled);
+  base->start_compiled = start.compiled;
+  base->start_run = SimulatedRun(*base, base->start, start, cancelled);
   base->start_step_ns = base->start_run->step_ns;
   return base;
 }
 
-SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled) {
-  SimulateResult result;
-  result.compiled = Compiled(*request.base, *request.edit, cancelled);
-  result.run = SimulatedRun(*request.base, *request.edit, *result.compiled, cancelled);
-  result.edit = request.edit;
-  result.number = request.number;
-  return result;
+SimulatedStep SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled) {
+  SimulatedStep step = Simulated(*request.base, *request.edit, cancelled);
+  step.number = request.number;
+  return step;
+}
+
+SimulateResult RunOfEdit(const ShowRequest& request, const std::atomic<bool>& cancelled) {
+  const SimulatedStep& step = request.step;
+  return {SimulatedRun(*request.of.base, *request.of.edit, step, cancelled), step.compiled, step.number};
 }
 
 SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled) {
@@ -187,7 +197,7 @@ SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<boo
   auto run = std::make_shared<RunData>(*request.run);
   run->step_low_ns = prediction.low_ns;
   run->step_high_ns = prediction.high_ns;
-  return {std::move(run), request.compiled, request.of.edit, request.of.number};
+  return {std::move(run), request.compiled, request.of.number};
 }
 
 std::shared_ptr<const WhatIfEdit> MoveNodes(const WhatIfBase& base, const WhatIfEdit& from,

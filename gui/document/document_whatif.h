@@ -40,7 +40,7 @@ struct WhatIfBase {
   std::string note;                           // on what it is calibrated, or why it is not
   WhatIfEdit start;                           // as the run was
   IdVector<NodeId, NodeId> groups;            // ColocationGroups
-  std::vector<std::string> signatures;        // by node
+  RunData run_of_graph;                       // RunOfGraph
   std::shared_ptr<const RunData> run;
   std::shared_ptr<const RunData> start_run;  // simulated, unedited
   std::shared_ptr<const CompiledEdit> start_compiled;
@@ -65,20 +65,32 @@ struct SimulateRequest {
   std::shared_ptr<const WhatIfEdit> edit;
   uint64_t number = 0;
 };
-struct SimulateResult {
-  std::shared_ptr<const RunData> run;
+// The outcome of an edit: all that its run is made of.
+struct SimulatedStep {
   std::shared_ptr<const CompiledEdit> compiled;
-  std::shared_ptr<const WhatIfEdit> edit;
-  uint64_t number = 0;
+  std::shared_ptr<const sims::Prediction> prediction;  // without an interval
+  uint64_t number = 0;                                 // the request's
 };
 // Predicts as `simulate` with these costs gives. Memory limits do not end it: the run then is
 // out_of_memory(). Throws Cancelled, and what Compile throws.
-SimulateResult SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled);
+SimulatedStep SimulateEdit(const SimulateRequest& request, const std::atomic<bool>& cancelled);
+
+struct SimulateResult {
+  std::shared_ptr<const RunData> run;
+  std::shared_ptr<const CompiledEdit> compiled;
+  uint64_t number = 0;
+};
+// Makes the run for the timeline, which takes as long as half of the simulation: its time is shown before it.
+struct ShowRequest {
+  SimulateRequest of;
+  SimulatedStep step;  // what SimulateEdit gave
+};
+SimulateResult RunOfEdit(const ShowRequest& request, const std::atomic<bool>& cancelled);
 
 // Gives that run with the interval of its step. Takes many simulations, so the value is shown before it.
 struct IntervalRequest {
   SimulateRequest of;
-  std::shared_ptr<const RunData> run;            // what SimulateEdit gave
+  std::shared_ptr<const RunData> run;            // what RunOfEdit gave
   std::shared_ptr<const CompiledEdit> compiled;  // and this
 };
 SimulateResult AddInterval(const IntervalRequest& request, const std::atomic<bool>& cancelled);
@@ -90,11 +102,11 @@ study::PlacedGraph PlacedEdit(const WhatIfBase& base, const WhatIfEdit& edit);
 // the base.
 study::Predictor PredictorOf(const WhatIfBase& base, const WhatIfEdit& edit);
 
-// A schedule with the times of one simulated step, to be finished by FinishRun with `*edges`. `signatures`:
-// OpSignature by node.
-RunData RunOfSimulation(const Graph& graph, const std::vector<std::string>& signatures,
-                        const Machine& machine, const Schedule& schedule, const sims::Prediction& prediction,
-                        std::vector<std::pair<int, int>>* edges);
+// A run without steps, as all of the graph begin: its ops, indexed, and `signatures`, OpSignature by node.
+RunData RunOfGraph(const Graph& graph, std::vector<std::string> signatures);
+// A schedule with the times of one simulated step, to be finished by FinishRun with `*edges`.
+RunData RunOfSimulation(const RunData& of_graph, const Machine& machine, const Schedule& schedule,
+                        const sims::Prediction& prediction, std::vector<std::pair<int, int>>* edges);
 
 // Edits. They return the edit after the change, or throw InvalidArgument with what is wrong. `note` (not
 // null) gets what could not be moved.

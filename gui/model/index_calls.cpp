@@ -65,12 +65,19 @@ void FillRanges(RunData* run) {
       spent[{lane.op[slice], range}] += lane.end_ns[slice] - lane.start_ns[slice];
   });
   std::map<uint32_t, RangeUse> uses;
+  // Ops of one range mostly stand together.
+  std::string_view last;
+  RangeUse* use = nullptr;
   const auto add = [&](std::string_view name, int64_t ns) {
-    RangeUse& use = uses[OpColor(name)];
-    if (use.name.empty()) use.name = name;
-    use.range = OpColor(name);
-    use.ns += ns;
-    return use.range;
+    if (use == nullptr || name != last) {
+      const uint32_t range = OpColor(name);
+      use = &uses[range];
+      if (use->name.empty()) use->name = name;
+      use->range = range;
+      last = name;
+    }
+    use->ns += ns;
+    return use->range;
   };
   std::vector<int64_t> most(run->ops.size(), -1);
   for (const auto& [pair, ns] : spent) {
@@ -86,7 +93,7 @@ void FillRanges(RunData* run) {
     if (op.range == 0 && !scope.empty()) op.range = add(scope, op.ns);
   }
   run->ranges.clear();
-  for (auto& [hash, use] : uses) run->ranges.push_back(std::move(use));
+  for (auto& [hash, range] : uses) run->ranges.push_back(std::move(range));
 }
 
 }  // namespace lanescope::gui

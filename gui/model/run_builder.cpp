@@ -300,8 +300,11 @@ Lane BuildCounterLane(int device, std::vector<std::pair<int64_t, int64_t>> point
   Lane lane;
   lane.role = LaneRole::kMemory;
   lane.device = device;
-  std::stable_sort(points.begin(), points.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto before = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (!std::is_sorted(points.begin(), points.end(), before))
+    std::stable_sort(points.begin(), points.end(), before);
+  lane.counter_time_ns.reserve(points.size());
+  lane.counter_value.reserve(points.size());
   for (const auto& [time, value] : points) {
     if (!lane.counter_time_ns.empty() && lane.counter_time_ns.back() == time) {
       lane.counter_value.back() = value;
@@ -325,8 +328,17 @@ RunData BeginRun(const RunView& tables) {
   return run;
 }
 
+void IndexOps(RunData* run) {
+  for (OpEntry& op : run->ops) op.color = OpColor(op.op);
+  run->ops_by_name.resize(run->ops.size());
+  std::iota(run->ops_by_name.begin(), run->ops_by_name.end(), 0);
+  std::stable_sort(run->ops_by_name.begin(), run->ops_by_name.end(), [&](int a, int b) {
+    return run->ops[static_cast<size_t>(a)].name < run->ops[static_cast<size_t>(b)].name;
+  });
+}
+
 std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int, int>> edges) {
-  for (OpEntry& op : run.ops) op.color = OpColor(op.op);
+  if (run.ops_by_name.size() != run.ops.size()) IndexOps(&run);
   AddIdleLanes(&run);
   GroupLanes(&run);
   SortLanes(&run);
@@ -343,11 +355,6 @@ std::shared_ptr<const RunData> FinishRun(RunData run, std::vector<std::pair<int,
   });
   run.successors = RowsOf(edges, run.commands.size(), false);
   run.predecessors = RowsOf(edges, run.commands.size(), true);
-  run.ops_by_name.resize(run.ops.size());
-  std::iota(run.ops_by_name.begin(), run.ops_by_name.end(), 0);
-  std::stable_sort(run.ops_by_name.begin(), run.ops_by_name.end(), [&](int a, int b) {
-    return run.ops[static_cast<size_t>(a)].name < run.ops[static_cast<size_t>(b)].name;
-  });
   return std::make_shared<const RunData>(std::move(run));
 }
 

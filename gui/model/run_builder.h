@@ -45,6 +45,9 @@ Lane BuildCounterLane(int device, std::vector<std::pair<int64_t, int64_t>> point
 // in the view, and the lanes are for the caller to add.
 RunData BeginRun(const RunView& tables);
 
+// Colours of the ops, and their order by name. FinishRun does it where it was not done.
+void IndexOps(RunData* run);
+
 // Everything that follows from devices, ops, lanes, steps, commands and dependencies: sorts lanes and steps,
 // lanes of commands, the indexes, peaks, begin and end, median step, title. `edges`:
 // dependencies by index into commands; those out of range are left out.

@@ -28,15 +28,17 @@ Machine AtSpeed(Machine machine, const IdVector<DeviceId, double>& speed) {
   return machine;
 }
 
-CostEstimate CostAtSpeed::Launch(const Machine&, DeviceId device, const Node& node,
-                                 std::span<const TensorInfo> inputs,
-                                 std::span<const TensorInfo> outputs) const {
-  CostEstimate estimate = costs_.Launch(machine_, device, node, inputs, outputs);
-  const double speed = speed_[device];
+CostEstimate AtSpeed(CostEstimate estimate, double speed) {
   if (speed == 1) return estimate;
   estimate.ns = Divided(estimate.ns, speed);
   estimate.spread_ns = Divided(estimate.spread_ns, speed);
   return estimate;
+}
+
+CostEstimate CostAtSpeed::Launch(const Machine&, DeviceId device, const Node& node,
+                                 std::span<const TensorInfo> inputs,
+                                 std::span<const TensorInfo> outputs) const {
+  return AtSpeed(costs_.Launch(machine_, device, node, inputs, outputs), speed_[device]);
 }
 
 }  // namespace lanescope::sims

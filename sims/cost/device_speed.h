@@ -17,6 +17,9 @@ void RequireSpeed(double speed);
 // The machine as its file would describe it when device d has speed[d] times its rates.
 Machine AtSpeed(Machine machine, const IdVector<DeviceId, double>& speed);
 
+// A launch that costs `estimate` at speed 1 costs this at `speed`.
+CostEstimate AtSpeed(CostEstimate estimate, double speed);
+
 // Launches take 1 / speed of what `costs` says of them, whether that was measured or estimated; copies are
 // the links' business. Refers to `costs` and owns the rest; immutable, const calls from any thread.
 class CostAtSpeed : public CostModel {

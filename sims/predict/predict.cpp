@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <functional>
 #include <numbers>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
 
 #include "core/base/error.h"
 #include "core/base/split_mix.h"
@@ -146,51 +146,88 @@ CostEstimate UnknownCopy(CostEstimate of_nothing) {
   return {ns, static_cast<int64_t>(kUnknownSpread * static_cast<double>(ns)), CostBasis::kNothing};
 }
 
-struct LaunchEstimate {
-  CostEstimate cost;
-  OpWork work;
-  std::string_view op;
+// Numbers, as they come, what errs together: launches of an op on a device, and copies from one device to
+// another.
+class ErrorKinds {
+ public:
+  // `op`: empty for what is no launch.
+  int Of(std::string_view op, DeviceId device, DeviceId other) {
+    auto found = ops_.find(op);
+    if (found == ops_.end()) found = ops_.emplace(op, ops_.size()).first;
+    const auto part = [](DeviceId id) { return static_cast<uint64_t>(id.number() + 1) & 0xffffff; };
+    const uint64_t key = static_cast<uint64_t>(found->second) << 48 | part(device) << 24 | part(other);
+    return kinds_.try_emplace(key, static_cast<int>(kinds_.size())).first->second;
+  }
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view op) const { return std::hash<std::string_view>()(op); }
+  };
+  std::unordered_map<std::string, size_t, Hash, std::equal_to<>> ops_;
+  std::unordered_map<uint64_t, int> kinds_;
 };
 
-// Launches of an op on a device err together, and so do copies from one to another.
-using ErrorKind = std::tuple<std::string_view, DeviceId, DeviceId>;
+// `inputs`: of no meaning, kept for its memory.
+LaunchEstimate LaunchOfNode(const Graph& graph, const GraphInfo& info, const Machine& machine,
+                            const CostModel& costs, NodeId number, DeviceId device,
+                            std::vector<TensorInfo>* inputs) {
+  const Node& node = graph.node(number);
+  inputs->clear();
+  for (const Endpoint& input : node.inputs) inputs->push_back(info.of(input));
+  const auto outputs = info.outputs(number);
+  return {costs.Launch(machine, device, node, *inputs, outputs), WorkOf(node, *inputs, outputs)};
+}
 
-// `launch(command, device)`: what a launch costs and does.
+struct NamedEstimate {
+  LaunchEstimate launch;
+  std::string_view op;  // valid until the next one is asked for
+};
+
+// `launch(command, device)`: the NamedEstimate of a launch.
 template <typename Launch>
 CommandEstimates EstimateAll(const Schedule& schedule, const Machine& machine, const CostModel& costs,
                              const PredictionSettings& settings, Launch launch) {
   CommandEstimates estimates;
-  std::map<ErrorKind, int> kinds;
+  const size_t size = schedule.commands.size();
+  estimates.costs.ns.reserve(size);
+  estimates.costs.classes.reserve(size);
+  estimates.costs.cores.reserve(size);
+  estimates.spread_ns.reserve(size);
+  estimates.basis.reserve(size);
+  estimates.kind.reserve(size);
+  ErrorKinds kinds;
   for (const CommandId c : schedule.commands.ids()) {
     StopPoint();
     const Command& command = schedule.commands[c];
     CostEstimate estimate{.basis = CostBasis::kMeasured};
     WorkClass command_class = WorkClass::kCopy;
     int cores = 1;
-    ErrorKind kind;
+    std::string_view op;
+    DeviceId device, other;
     if (RunsNothing(schedule, c)) {
       command_class = WorkClass::kMemory;
     } else if (command.kind == CommandKind::kLaunch) {
-      const DeviceId number = schedule.queues[command.queue].device;
-      const LaunchEstimate found = launch(c, number);
-      estimate = found.cost;
-      command_class = ClassOf(found.work);
-      const DeviceSpec& device = machine.device(number);
-      cores = device.is_hardware() ? PiecesOf(found.work, device) : command.workers;
-      kind = {found.op, number, DeviceId()};
+      device = schedule.queues[command.queue].device;
+      const NamedEstimate found = launch(c, device);
+      estimate = found.launch.cost;
+      op = found.op;
+      command_class = ClassOf(found.launch.work);
+      const DeviceSpec& spec = machine.device(device);
+      cores = spec.is_hardware() ? PiecesOf(found.launch.work, spec) : command.workers;
     } else if (command.kind == CommandKind::kCopy) {
-      const DeviceId src = schedule.CopySource(command), dst = schedule.CopyDestination(command);
-      estimate = costs.Copy(machine, src, dst, command.bytes);
+      device = schedule.CopySource(command);
+      other = schedule.CopyDestination(command);
+      estimate = costs.Copy(machine, device, other, command.bytes);
       const Value& copied = schedule.values[schedule.Inputs(command)[0]];
       if (!copied.shape.HasBound()) estimate = UnknownCopy(estimate);
-      kind = {"", src, dst};
     }
     estimates.costs.ns.Add(estimate.ns);
     estimates.costs.classes.Add(command_class);
     estimates.costs.cores.Add(cores);
     estimates.spread_ns.Add(estimate.spread_ns);
     estimates.basis.Add(estimate.basis);
-    estimates.kind.Add(kinds.try_emplace(kind, static_cast<int>(kinds.size())).first->second);
+    estimates.kind.Add(kinds.Of(op, device, other));
   }
   settings.effects.Lengthen(schedule, machine, &estimates.costs.ns);
   return estimates;
@@ -224,23 +261,32 @@ double Prediction::extrapolated_share() const {
   return share(CostBasis::kExtrapolated) + share(CostBasis::kAssumed) + share(CostBasis::kNothing);
 }
 
+LaunchEstimate EstimateLaunch(const Graph& graph, const GraphInfo& info, const Machine& machine,
+                              const CostModel& costs, NodeId number, DeviceId device) {
+  std::vector<TensorInfo> inputs;
+  return LaunchOfNode(graph, info, machine, costs, number, device, &inputs);
+}
+
 CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                                   const Machine& machine, const CostModel& costs,
                                   const PredictionSettings& settings) {
   std::vector<TensorInfo> inputs;
+  return EstimateCommands(graph, info, schedule, machine, costs, settings, [&](NodeId node, DeviceId device) {
+    return LaunchOfNode(graph, info, machine, costs, node, device, &inputs);
+  });
+}
+
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs,
+                                  const PredictionSettings& settings, const KnownLaunches& launches) {
+  std::string fused_op;
   return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
     const Command& command = schedule.commands[c];
-    if (command.fused >= 0) {
-      return LaunchEstimate{FusedCost(graph, info, schedule, command, machine, device, costs),
-                            LaunchWork(graph, info, schedule, command), LaunchOp(graph, schedule, command)};
-    }
-    const NodeId number = command.node;
-    const Node& node = graph.node(number);
-    inputs.clear();
-    for (const Endpoint& input : node.inputs) inputs.push_back(info.of(input));
-    const auto outputs = info.outputs(number);
-    return LaunchEstimate{costs.Launch(machine, device, node, inputs, outputs), WorkOf(node, inputs, outputs),
-                          node.op};
+    if (command.fused < 0) return NamedEstimate{launches(command.node, device), graph.node(command.node).op};
+    fused_op = LaunchOp(graph, schedule, command);
+    return NamedEstimate{{FusedCost(graph, info, schedule, command, machine, device, costs),
+                          LaunchWork(graph, info, schedule, command)},
+                         fused_op};
   });
 }
 
@@ -248,7 +294,7 @@ CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<Comma
                                   const Machine& machine, const CalibratedCost& costs,
                                   const PredictionSettings& settings) {
   return EstimateAll(schedule, machine, costs, settings, [&](CommandId c, DeviceId device) {
-    return LaunchEstimate{costs.Launch(machine.device(device), work[c]), work[c].work, work[c].op};
+    return NamedEstimate{{costs.Launch(machine.device(device), work[c]), work[c].work}, work[c].op};
   });
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -89,6 +90,19 @@ PredictionSettings SettingsOf(const CostTable& table);
 CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
                                   const Machine& machine, const CostModel& costs,
                                   const PredictionSettings& settings);
+
+// A launch of one node on a device: what it costs and what it does.
+struct LaunchEstimate {
+  CostEstimate cost;
+  OpWork work;
+};
+LaunchEstimate EstimateLaunch(const Graph& graph, const GraphInfo& info, const Machine& machine,
+                              const CostModel& costs, NodeId node, DeviceId device);
+// EstimateCommands by a caller that has EstimateLaunch's answers at hand; `costs`: of all but these.
+using KnownLaunches = std::function<LaunchEstimate(NodeId node, DeviceId device)>;
+CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, const Schedule& schedule,
+                                  const Machine& machine, const CostModel& costs,
+                                  const PredictionSettings& settings, const KnownLaunches& launches);
 
 // Of a schedule whose graph is not there (ReadSchedule): `work` of its commands.
 CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,

@@ -25,7 +25,7 @@ std::string GpusOfTask(const Machine& machine, int task) {
   for (const DeviceId d : machine.devices.ids()) {
     const DeviceSpec& device = machine.device(d);
     if (!device.is_hardware() || tasks.task_of[d] != task) continue;
-    lines += fmt::format("{}{}\t{}\n", device.kind == DeviceKind::kCuda ? kWhole : kPart,
+    lines += fmt::format("{}{}\t{}\n", device.kind == DeviceKind::kLogical ? kPart : kWhole,
                          OwnGpuId(device.physical), device.local_name());
   }
   return lines;

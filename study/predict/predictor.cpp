@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/predict/predictor.h"
 
-#include <functional>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/collective/joint_launch.h"
 #include "core/strategies/strategy.h"
 #include "core/strategies/task_graph.h"
 #include "sims/cost/cost_model.h"
@@ -15,44 +14,34 @@
 #include "study/workload/input_pipeline.h"
 
 namespace lanescope::study {
-namespace {
 
-// Launches of one graph's nodes, asked for once.
-class RememberedCost : public CostModel {
+// By node what its launch was on the device where it was asked for last: an edit moves few.
+class RememberedLaunches {
  public:
-  RememberedCost(std::shared_ptr<const CostModel> costs, const Graph& graph)
-      : costs_(std::move(costs)), nodes_(graph.nodes()) {}
+  explicit RememberedLaunches(const Graph& graph) : graph_(graph), known_(graph.num_nodes()) {}
 
-  CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
-                      std::span<const TensorInfo> inputs,
-                      std::span<const TensorInfo> outputs) const override {
-    const std::less<const Node*> before;
-    const Node* const first = nodes_.data();
-    if (before(&node, first) || !before(&node, first + nodes_.size()))
-      return costs_->Launch(machine, device, node, inputs, outputs);
-    const uint64_t key = static_cast<uint64_t>(&node - first) << 16 | device.index();
-    {
-      std::lock_guard lock(mutex_);
-      const auto found = known_.find(key);
-      if (found != known_.end()) return found->second;
-    }
-    const CostEstimate estimate = costs_->Launch(machine, device, node, inputs, outputs);
-    std::lock_guard lock(mutex_);
-    known_.emplace(key, estimate);
-    return estimate;
+  bool AreOf(const Graph& graph) const { return &graph == &graph_; }
+  // `costs`: the same in all calls, and the machine but for its links.
+  sims::LaunchEstimate Of(const GraphInfo& info, const Machine& machine, const CostModel& costs, NodeId node,
+                          DeviceId device) {
+    Known& known = known_[node];
+    if (known.device == device) return known.launch;
+    const sims::LaunchEstimate launch = sims::EstimateLaunch(graph_, info, machine, costs, node, device);
+    // Parts of a joint launch take what links say.
+    if (JointLaunchOf(graph_.node(node)).empty()) known = {device, launch};
+    return launch;
   }
-  CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override {
-    return costs_->Copy(machine, src, dst, bytes);
-  }
+
+  std::mutex mutex;  // held by whoever asks
 
  private:
-  const std::shared_ptr<const CostModel> costs_;
-  const std::span<const Node> nodes_;
-  mutable std::mutex mutex_;
-  mutable std::unordered_map<uint64_t, CostEstimate> known_;  // by node and device; guarded by mutex_
+  struct Known {
+    DeviceId device;  // none: nobody has asked
+    sims::LaunchEstimate launch;
+  };
+  const Graph& graph_;
+  IdVector<NodeId, Known> known_;
 };
-
-}  // namespace
 
 Predictor::Predictor(Machine machine, std::shared_ptr<const sims::CalibratedCost> calibrated)
     : base_machine_(std::move(machine)), machine_(base_machine_), calibrated_(std::move(calibrated)) {
@@ -81,8 +70,7 @@ void Predictor::SetCosts() {
 }
 
 void Predictor::RememberLaunches(const Graph& graph) {
-  base_ = std::make_shared<RememberedCost>(base_, graph);
-  SetCosts();
+  remembered_ = std::make_shared<RememberedLaunches>(graph);
 }
 
 std::string Predictor::origin() const {
@@ -115,7 +103,17 @@ sims::PredictionSettings Predictor::SettingsOf(const PredictOptions& options) co
 }
 
 sims::CommandEstimates Predictor::Estimate(const Workload& workload, const Schedule& schedule) const {
-  return sims::EstimateCommands(workload.graph(), workload.info(), schedule, machine_, *costs_, settings());
+  if (remembered_ == nullptr || !remembered_->AreOf(workload.graph()))
+    return sims::EstimateCommands(workload.graph(), workload.info(), schedule, machine_, *costs_, settings());
+  std::lock_guard lock(remembered_->mutex);
+  return sims::EstimateCommands(workload.graph(), workload.info(), schedule, machine_, *costs_, settings(),
+                                [&](NodeId node, DeviceId device) {
+                                  sims::LaunchEstimate launch =
+                                      remembered_->Of(workload.info(), base_machine_, *base_, node, device);
+                                  if (!speed_.empty())
+                                    launch.cost = sims::AtSpeed(launch.cost, speed_[device]);
+                                  return launch;
+                                });
 }
 
 sims::Prediction Predictor::PredictFrom(const sims::CommandEstimates& estimates, const Workload& workload,

@@ -23,6 +23,8 @@ class CalibratedCost;
 
 namespace lanescope::study {
 
+class RememberedLaunches;
+
 struct PredictOptions {
   int draws = 200;  // of the interval; 0: none, the interval is the value
   const std::atomic<bool>* cancelled = nullptr;
@@ -47,8 +49,8 @@ class Predictor {
   // The same costs where links are as in `machine` and device d has speed[d] times the rates that it has
   // there. Throws InvalidArgument for a speed that is not from 0.001 to 1000.
   Predictor At(Machine machine, const IdVector<DeviceId, double>& speed) const;
-  // From now on a launch of a node of this graph is asked for once on a device, by this object and by those
-  // that At made of it. The graph must outlive them.
+  // From now on Estimate looks launches of this graph's nodes up anew only where they are on another device
+  // than the last time, here and in what At makes of this. The graph must outlive them.
   void RememberLaunches(const Graph& graph);
 
   // With its devices at their speeds.
@@ -96,7 +98,8 @@ class Predictor {
   Machine machine_;
   std::shared_ptr<const sims::CalibratedCost> calibrated_;  // null: by the machine's rates
   std::shared_ptr<const CostModel> base_;
-  std::shared_ptr<const CostModel> costs_;  // base_ at these speeds; refers to it
+  std::shared_ptr<const CostModel> costs_;          // base_ at these speeds; refers to it
+  std::shared_ptr<RememberedLaunches> remembered_;  // null: none are
 };
 
 }  // namespace lanescope::study

@@ -11,7 +11,6 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 struct Change {
   int64_t time_ns;
-  DeviceId device;
   int64_t bytes;
 };
 
@@ -58,27 +57,24 @@ std::vector<MemoryPoint> MemoryUse::Timeline(
     if (range.first != kNever) range.second = step_end;
   }
 
-  std::vector<Change> changes;
-  for (const DeviceId device : persistent_.ids()) {
-    changes.push_back({step_start, device, persistent_[device]});
-  }
+  IdVector<DeviceId, std::vector<Change>> changes;
+  for (const int64_t bytes : persistent_) changes.Add({{step_start, bytes}});
   for (size_t i = 0; i < buffers_.size(); ++i) {
     if (held[i].first == kNever) continue;
-    changes.push_back({held[i].first, buffers_[i].device, buffers_[i].bytes});
-    changes.push_back({held[i].second, buffers_[i].device, -buffers_[i].bytes});
+    std::vector<Change>& of_device = changes[buffers_[i].device];
+    of_device.push_back({held[i].first, buffers_[i].bytes});
+    of_device.push_back({held[i].second, -buffers_[i].bytes});
   }
-  // Memory that is given back at a time comes before memory that is taken then.
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return std::tie(a.device, a.time_ns, a.bytes) < std::tie(b.device, b.time_ns, b.bytes);
-  });
   std::vector<MemoryPoint> points;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < changes.size(); ++i) {
-    if (i == 0 || changes[i].device != changes[i - 1].device) bytes = 0;
-    bytes += changes[i].bytes;
-    const bool last_at_time = i + 1 == changes.size() || changes[i + 1].device != changes[i].device ||
-                              changes[i + 1].time_ns != changes[i].time_ns;
-    if (last_at_time) points.push_back({changes[i].time_ns, changes[i].device, bytes});
+  for (const DeviceId device : changes.ids()) {
+    std::vector<Change>& of_device = changes[device];
+    std::ranges::sort(of_device, {}, &Change::time_ns);
+    int64_t bytes = 0;
+    for (size_t i = 0; i < of_device.size(); ++i) {
+      bytes += of_device[i].bytes;
+      const bool last_at_time = i + 1 == of_device.size() || of_device[i + 1].time_ns != of_device[i].time_ns;
+      if (last_at_time) points.push_back({of_device[i].time_ns, device, bytes});
+    }
   }
   return points;
 }

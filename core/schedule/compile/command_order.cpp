@@ -37,7 +37,7 @@ JointLaunches FindJointLaunches(const Draft& draft) {
   std::map<std::string, int> by_name;
   for (const CommandId c : draft.commands.ids()) {
     const Command& command = draft.command(c);
-    if (command.kind != CommandKind::kLaunch) continue;
+    if (command.kind != CommandKind::kLaunch || !draft.op(command.node).may_be_joint) continue;
     const std::string name = JointLaunchOf(draft.node(command.node));
     if (name.empty()) continue;
     const auto [found, added] = by_name.emplace(name, static_cast<int>(joint.parts.size()));

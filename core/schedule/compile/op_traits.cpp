@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/collective/joint_launch.h"
 #include "core/place/kernel_table.h"
 
 namespace lanescope::compile {
@@ -76,6 +77,9 @@ const OpTraits& OpTraitsTable::Of(const std::string& op) {
     traits.keeps_shape = KeepsShape(op);
     traits.has_host_arguments = HasHostArguments(op);
     traits.host_arguments_by_dtype = HostArgumentsByDtype(op, traits.def);
+    Node node;
+    node.op = op;
+    traits.may_be_joint = JointKindOf(node).has_value();
   }
   return found->second;
 }

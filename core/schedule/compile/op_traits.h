@@ -22,6 +22,7 @@ struct OpTraits {
   bool has_host_arguments = false;
   // Which ones it keeps there is decided by the dtypes of the inputs and outputs alone.
   bool host_arguments_by_dtype = false;
+  bool may_be_joint = false;  // its nodes can be parts of joint launches (JointKindOf)
 
   bool IsVariable() const { return def != nullptr && def->role == StateRole::kVariable; }
   bool IsUpdate() const { return def != nullptr && def->role == StateRole::kUpdate; }

@@ -271,7 +271,8 @@ TEST(OneAnswerTest, PredictionsOnInOrderQueues) {
   };
   std::vector<std::pair<int, int>> edges;
   const std::vector<std::string> signatures(sample.graph.num_nodes());
-  RunData what_if = RunOfSimulation(sample.graph, signatures, machine, schedule, prediction, &edges);
+  RunData what_if =
+      RunOfSimulation(RunOfGraph(sample.graph, signatures), machine, schedule, prediction, &edges);
   const auto shown = FinishRun(std::move(what_if), edges);
   EXPECT_EQ(path_of(ViewOf(*shown)), prediction.critical_path.commands);
 

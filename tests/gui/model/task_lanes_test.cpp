@@ -109,7 +109,8 @@ TEST(TaskLanes, OfWhatIfsAreTheSame) {
   const sims::Prediction prediction = sims::Predict(random.graph, info, schedule, machine, costs, settings);
   std::vector<std::pair<int, int>> edges;
   const std::vector<std::string> signatures(random.graph.num_nodes());
-  RunData built = RunOfSimulation(random.graph, signatures, machine, schedule, prediction, &edges);
+  RunData built =
+      RunOfSimulation(RunOfGraph(random.graph, signatures), machine, schedule, prediction, &edges);
   const auto run = FinishRun(std::move(built), std::move(edges));
   ExpectLanesByTask(*run, 4);
   ExpectBothEnds(*run);
