@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/line_width.h"
@@ -32,17 +33,6 @@ struct DiffOptions {
 };
 
 constexpr char kByKernel[] = "kernel", kByOperator[] = "operator", kByRange[] = "nvtx";
-// Kernels are matched by their own names where those match this share of the time.
-constexpr double kEnoughMatched = 0.5;
-
-// Two runs matched by names: those of nodes, kernels, operators or ranges.
-struct Matched {
-  RunDiff diff;
-  std::string by;
-  double share = 0;             // of the time, of what ran in both
-  double share_of_kernels = 0;  // by the names of kernels
-};
-
 int64_t Rounded(double ns) { return std::llround(ns); }
 
 Json PartsJson(const StepParts& parts) {
@@ -78,7 +68,7 @@ Json SideJson(const OpDiff::Side& side) {
 }
 
 void PrintDiffJson(const RunPair& pair, const ProfiledRun& run_a, const ProfiledRun& run_b,
-                   const Matched& matched) {
+                   const traces::MatchedRuns& matched, const std::string& by) {
   const RunDiff& diff = matched.diff;
   Json ops = Json::array();
   for (const OpDiff& op : diff.ops) {
@@ -93,7 +83,7 @@ void PrintDiffJson(const RunPair& pair, const ProfiledRun& run_a, const Profiled
   const Json result = {{"a", a},
                        {"b", b},
                        {"difference", DifferenceJson(a["parts"], b["parts"])},
-                       {"by", matched.by},
+                       {"by", by},
                        {"matched", matched.share},
                        {"ops", ops},
                        {"verdict", DiffVerdict(diff)}};
@@ -178,41 +168,29 @@ void PrintOps(const RunDiff& diff, int top) {
   if (shown < diff.ops.size()) Print("{} more; --top 0 shows all\n", diff.ops.size() - shown);
 }
 
-Matched MatchRuns(const DiffOptions& options, const RunPair& pair, const RunProfile& a, const RunProfile& b) {
-  Matched matched{DiffRuns(a, b, options.by == kByRange), options.by};
-  matched.share = matched.share_of_kernels = traces::MatchedShare(matched.diff);
-  const bool of_kernels = !a.by_node && !b.by_node;
-  if (options.by == "op" && of_kernels) matched.by = kByKernel;
-  const bool few = matched.by == kByKernel && options.by != kByKernel && matched.share < kEnoughMatched;
-  if (!of_kernels || (!few && options.by != kByOperator)) return matched;
-  const ProfiledPair named = ReadProfilesByOperators(pair, options.step);
-  RunDiff by_operator = DiffRuns(named.a, named.b);
-  const double share = traces::MatchedShare(by_operator);
-  if (few && share <= matched.share) return matched;
-  matched.diff = std::move(by_operator);
-  matched.by = kByOperator;
-  matched.share = share;
-  return matched;
-}
-
-// Nothing where all is matched.
-void PrintMatched(const Matched& matched) {
-  if (matched.by == kByOperator) {
-    return Print(
-        "\nMatched: {} of the time, by the operators that launched the kernels; by the names of kernels "
-        "{}.\n",
-        PercentText(matched.share, 0), PercentText(matched.share_of_kernels, 0));
+// Rows as asked for, and by what they are.
+std::pair<traces::MatchedRuns, std::string> RowsOf(const DiffOptions& options, const RunPair& pair,
+                                                   ProfiledRun* a, ProfiledRun* b) {
+  if (options.by == "op") {
+    traces::MatchedRuns matched = MatchRuns(pair, a, b, options.step);
+    return {std::move(matched), MatchedBy(matched)};
   }
-  if (matched.by == kByKernel && matched.share < 1)
-    Print("\nMatched: {} of the time.\n", PercentText(matched.share, 0));
+  if (options.by == kByOperator) {
+    traces::MatchedRuns matched = MatchByOperators(pair, a->profile, b->profile, options.step);
+    return {std::move(matched), kByOperator};
+  }
+  traces::MatchedRuns matched{DiffRuns(a->profile, b->profile, options.by == kByRange),
+                              options.by == kByKernel};
+  matched.share = matched.share_of_kernels = traces::MatchedShare(matched.diff);
+  return {std::move(matched), options.by};
 }
 
 void ShowDiff(const DiffOptions& options) {
   const RunPair pair = ParseRunPair(options.runs);
-  const ProfiledRun a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
-  const Matched matched = MatchRuns(options, pair, a.profile, b.profile);
+  ProfiledRun a = ReadProfile(pair.a, options.step), b = ReadProfile(pair.b, options.step);
+  const auto [matched, by] = RowsOf(options, pair, &a, &b);
   const RunDiff& diff = matched.diff;
-  if (options.as_json) return PrintDiffJson(pair, a, b, matched);
+  if (options.as_json) return PrintDiffJson(pair, a, b, matched, by);
   if (options.as_csv) return PrintDiffCsv(diff, ShownOps(diff, options.top));
   const auto print_run = [](char name, const RunReference& reference, const ProfiledRun& run) {
     if (run.profile.whole) return Print("{}: {} (without steps)\n", name, Describe(reference, run.info));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/line_width.h"
@@ -255,10 +256,12 @@ void ExplainRuns(const ExplainOptions& options) {
     Throw(Code::kInvalidArgument,
           "give two runs, TRACE A B or FILE[:RUN] FILE[:RUN], or one trace with --set");
   const RunPair pair = ParseRunPair(options.runs);
-  const ProfiledRun run_a = ReadProfile(pair.a, options.step, true),
-                    run_b = ReadProfile(pair.b, options.step, true);
-  Explain(options, {DiffRuns(run_a.profile, run_b.profile), run_a.origins, run_b.origins},
-          Describe(pair.a, run_a.info), Describe(pair.b, run_b.info));
+  ProfiledRun run_a = ReadProfile(pair.a, options.step, true),
+              run_b = ReadProfile(pair.b, options.step, true);
+  traces::MatchedRuns matched = MatchRuns(pair, &run_a, &run_b, options.step, true);
+  Explain(options, {std::move(matched.diff), run_a.origins, run_b.origins}, Describe(pair.a, run_a.info),
+          Describe(pair.b, run_b.info));
+  if (!options.as_json) PrintMatched(matched);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TraceSide ReadSide(const std::string& side, traces::BaselineStore* store,
   const std::string name = side.substr(1);
   if (store == nullptr)
     Throw(Code::kInvalidArgument, "'{}' is a baseline of a store; name its --store", side);
-  return {side, study::LatestBaseline(store, name, quantities), {}};
+  return {side, study::LatestBaseline(store, name, quantities), {}, {}};
 }
 
 Gated GateTraces(const GateOptions& options, study::GateRequest request) {
@@ -116,7 +116,9 @@ Gated GateTraces(const GateOptions& options, study::GateRequest request) {
   request.in_turn = study::RanInTurn(request.base, request.candidate);
   study::OpChanges ops;
   for (size_t i = 0; i < std::min(base.profiles.size(), candidate.profiles.size()); ++i)
-    ops.Add(base.profiles[i], candidate.profiles[i]);
+    ops.Add(MatchRuns({base.references[i], candidate.references[i]}, &base.profiles[i],
+                      &candidate.profiles[i], -1)
+                .diff);
   Gated gated{study::Gate(request), std::move(request.candidate), std::move(request.quantities)};
   gated.result.ops = ops.Largest(kShownOps);
   return gated;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cli/run_pair.h"
 #include "cli/trace_files.h"
 #include "core/base/error.h"
 #include "traces/read/trace_reader.h"
@@ -56,12 +55,13 @@ std::vector<traces::TraceRunInfo> RunsToGate(traces::TraceReader& reader, const 
 TraceSide ReadTraceSide(const std::string& text, std::span<const study::Quantity> quantities) {
   const RunReference wanted = ParseRunChoice(text, 0);
   traces::TraceReader reader(AsTrace(wanted.path));
-  TraceSide side{text, {}, {}};
+  TraceSide side{text, {}, {}, {}};
   for (const traces::TraceRunInfo& info : RunsToGate(reader, wanted)) {
     study::MeasuredRun run = ReadRun(reader, info, quantities);
     run.sample.name = fmt::format("run {} of {}", info.id, wanted.path);
     side.runs.push_back(std::move(run.sample));
-    side.profiles.push_back(std::move(run.profile));
+    side.profiles.push_back({info, std::move(run.profile), {}});
+    side.references.push_back({wanted.path, info.id});
   }
   return side;
 }

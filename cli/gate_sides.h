@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/run_pair.h"
 #include "study/gate/command_rounds.h"
 
 namespace lanescope::cli {
@@ -13,7 +14,8 @@ namespace lanescope::cli {
 struct TraceSide {
   std::string name;
   std::vector<study::RunSample> runs;
-  std::vector<RunProfile> profiles;  // of the same runs; empty: of a store
+  std::vector<ProfiledRun> profiles;     // of the same runs; empty: of a store
+  std::vector<RunReference> references;  // where these lie
 };
 
 // FILE:RUN, or all measured runs of FILE. Throws FailedPrecondition for predictions, and for runs of several

@@ -196,12 +196,12 @@ PageSection ComparisonOf(const std::vector<RunReference>& runs) {
       "Mean step", {"Run", "Step", "Compute", "Transfer", "Waiting", "Contention", "Against A"}, {}};
   std::vector<PageTable> pairs;
   try {
-    const ProfiledRun a = ReadProfile(runs.front(), -1);
+    ProfiledRun a = ReadProfile(runs.front(), -1);
     const std::string name_a = Describe(runs.front(), a.info);
     all.rows.push_back(PartsRow(name_a, DiffRuns(a.profile, a.profile).parts_a, "A"));
     for (size_t i = 1; i < std::min(runs.size(), kRunsWithTimeline); ++i) {
-      const ProfiledRun b = ReadProfile(runs[i], -1);
-      const RunDiff diff = DiffRuns(a.profile, b.profile);
+      ProfiledRun b = ReadProfile(runs[i], -1);
+      const RunDiff diff = MatchRuns({runs.front(), runs[i]}, &a, &b, -1).diff;
       const std::string name = Describe(runs[i], b.info), verdict = DiffVerdict(diff);
       const double change = diff.parts_a.step_ns > 0 ? diff.parts_b.step_ns / diff.parts_a.step_ns - 1 : 0;
       all.rows.push_back(PartsRow(

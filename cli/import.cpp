@@ -20,13 +20,14 @@ namespace lanescope::cli {
 namespace {
 
 struct ImportOptions {
-  std::vector<std::string> files;
+  std::vector<std::string> files, captures;
   std::string out;
 };
 
 // As a GraphDef, with the run configuration beside it.
 void ImportModel(const ImportOptions& options) {
-  if (options.files.size() > 1) Throw(Code::kInvalidArgument, "an ONNX model is imported by itself");
+  if (options.files.size() > 1 || !options.captures.empty())
+    Throw(Code::kInvalidArgument, "an ONNX model is imported by itself");
   const std::filesystem::path path(options.files.front());
   const std::string out = options.out.empty() ? path.stem().string() + ".pb" : options.out;
   const OnnxModel model = ReadOnnxModel(path.string());
@@ -46,7 +47,7 @@ std::string NameOf(const std::string& path) {
 void ImportTrace(const ImportOptions& options) {
   const std::string out = options.out.empty() ? NameOf(options.files.front()) + ".sqlite" : options.out;
   const study::Cancellation::Watch in_order(&Interruption());
-  const traces::ImportCounts counts = ImportWithProgress(options.files, out);
+  const traces::ImportCounts counts = ImportWithProgress(options.files, out, options.captures);
   Print("{}: {}\n", out, traces::ImportText(counts));
 }
 
@@ -65,6 +66,12 @@ void AddImport(CLI::App* app) {
       ->expected(1, 1000);
   command->add_option("-o,--output", options->out,
                       "File to write; default: the first file's name, .sqlite or .pb");
+  command
+      ->add_option(
+          "--capture", options->captures,
+          "Trace of the program while it recorded its CUDA graphs: says where their kernels come from")
+      ->expected(1)
+      ->take_all();
   AddExample(command, "lanescope import rank0.json rank1.json -o job.sqlite");
   command->callback(
       [options] { IsOnnxModel(options->files.front()) ? ImportModel(*options) : ImportTrace(*options); });

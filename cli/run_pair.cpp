@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/base/units.h"
 #include "traces/read/trace_view.h"
-#include "traces/report/operator_identity.h"
 #include "traces/report/profiler_share.h"
 
 namespace lanescope::cli {
@@ -109,13 +108,55 @@ ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
   return {run.info, std::move(profile), {}};
 }
 
-ProfiledPair ReadProfilesByOperators(const RunPair& pair, int step) {
+namespace {
+
+// Both are read whole, for what names them.
+std::pair<traces::TraceRun, traces::TraceRun> ReadByOperators(const RunPair& pair) {
   const auto read = [](const RunReference& of) {
     return traces::TraceReader(AsTrace(of.path)).ReadRun(of.run);
   };
-  traces::TraceRun a = read(pair.a), b = read(pair.b);
-  traces::NameByOperators(&a, &b);
-  return {ProfileRun(traces::ViewOfRun(a), step), ProfileRun(traces::ViewOfRun(b), step)};
+  std::pair runs(read(pair.a), read(pair.b));
+  traces::NameByOperators(&runs.first, &runs.second);
+  return runs;
+}
+
+}  // namespace
+
+traces::MatchedRuns MatchRuns(const RunPair& pair, ProfiledRun* a, ProfiledRun* b, int step, bool origins) {
+  std::pair<traces::LaunchOrigins, traces::LaunchOrigins> renamed;
+  traces::MatchedRuns matched = traces::MatchRuns(a->profile, b->profile, [&] {
+    const auto [run_a, run_b] = ReadByOperators(pair);
+    if (origins) renamed = {traces::LaunchOrigins(run_a), traces::LaunchOrigins(run_b)};
+    return std::pair(ProfileRun(traces::ViewOfRun(run_a), step), ProfileRun(traces::ViewOfRun(run_b), step));
+  });
+  if (origins && matched.by_operators) {
+    a->origins = std::move(renamed.first);
+    b->origins = std::move(renamed.second);
+  }
+  return matched;
+}
+
+traces::MatchedRuns MatchByOperators(const RunPair& pair, const RunProfile& a, const RunProfile& b,
+                                     int step) {
+  return traces::MatchByOperators(a, b, [&] {
+    const auto [run_a, run_b] = ReadByOperators(pair);
+    return std::pair(ProfileRun(traces::ViewOfRun(run_a), step), ProfileRun(traces::ViewOfRun(run_b), step));
+  });
+}
+
+void PrintMatched(const traces::MatchedRuns& matched) {
+  if (matched.by_operators) {
+    return Print(
+        "\nMatched: {} of the time, by the operators that launched the kernels; by the names of kernels "
+        "{}.\n",
+        PercentText(matched.share, 0), PercentText(matched.share_of_kernels, 0));
+  }
+  if (matched.of_kernels && matched.share < 1)
+    Print("\nMatched: {} of the time.\n", PercentText(matched.share, 0));
+}
+
+std::string MatchedBy(const traces::MatchedRuns& matched) {
+  return matched.by_operators ? "operator" : matched.of_kernels ? "kernel" : "op";
 }
 
 void NoteInferredQueues(const traces::TraceRun& run) {

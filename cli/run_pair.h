@@ -8,6 +8,7 @@
 #include "core/runs/run_profile.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/launch_origins.h"
+#include "traces/report/operator_identity.h"
 
 namespace lanescope::cli {
 
@@ -40,11 +41,16 @@ struct ProfiledRun {
 };
 // `step`: over this step alone; -1: over the middle half of the steps. Says where the file does not tell all.
 ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins = false);
-// Two runs whose kernels have the names of the operators that launched them (traces::NameByOperators).
-struct ProfiledPair {
-  RunProfile a, b;
-};
-ProfiledPair ReadProfilesByOperators(const RunPair& pair, int step);
+// Matches two runs that are read (traces::MatchRuns); reads them again where that takes operators, and then
+// sets their origins to those of these, where it is asked for any.
+traces::MatchedRuns MatchRuns(const RunPair& pair, ProfiledRun* a, ProfiledRun* b, int step,
+                              bool origins = false);
+// Matches them by operators, whatever that matches.
+traces::MatchedRuns MatchByOperators(const RunPair& pair, const RunProfile& a, const RunProfile& b, int step);
+// How much of the time the two have in common, and by what; nothing where that is all.
+void PrintMatched(const traces::MatchedRuns& matched);
+// "op", "kernel" or "operator".
+std::string MatchedBy(const traces::MatchedRuns& matched);
 // Says that the run's queues are inferred, if they are.
 void NoteInferredQueues(const traces::TraceRun& run);
 

@@ -56,7 +56,9 @@ void PrintSummary(const SummaryArguments& options) {
   if (runs.empty()) Throw(Code::kNotFound, "'{}' holds no run", chosen.path);
   lanescope::traces::SummaryOptions what;
   what.step = options.step;
-  what.ranges = options.by == "nvtx";
+  what.ranges = options.by == "nvtx" || options.by == "module" || options.by == "line";
+  if (options.by == "module") what.place = traces::ProgramPlace::kModule;
+  if (options.by == "line") what.place = traces::ProgramPlace::kLine;
   what.operations = options.format == "nsys";
   what.waits = options.by == "rank";
   what.link = GivenLink(options);
@@ -96,9 +98,11 @@ void AddSummary(CLI::App* app) {
   command->add_option("--step", options->step, "Only this step; of other tools' traces by NVTX ranges")
       ->check(CLI::Range(0, 1'000'000'000));
   command
-      ->add_option("--by", options->by,
-                   "nvtx: also what was launched in which NVTX range; rank: also what GPUs wait for")
-      ->check(CLI::IsMember({"kernel", "nvtx", "rank"}))
+      ->add_option(
+          "--by", options->by,
+          "nvtx, module, line: also what was launched in which NVTX range, by which module or line of "
+          "Python; rank: also what GPUs wait for")
+      ->check(CLI::IsMember({"kernel", "nvtx", "module", "line", "rank"}))
       ->capture_default_str();
   auto* link = command->add_option("--link", options->link,
                                    "With --by rank: what a GPU's links to others carry each way (300GB/s)");

@@ -46,12 +46,14 @@ class ImportedTraces {
 
 }  // namespace
 
-traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, const std::string& out) {
+traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, const std::string& out,
+                                        const std::vector<std::string>& captures) {
   constexpr int64_t kAll = 100;
   Progress shown("importing, in percent:", kAll);
-  return traces::ImportTraces(files, out, &Interruption().flag(), [&](double fraction) {
+  const auto progress = [&](double fraction) {
     shown.Update(static_cast<int64_t>(fraction * static_cast<double>(kAll)));
-  });
+  };
+  return traces::ImportTraces(files, out, &Interruption().flag(), progress, captures);
 }
 
 std::string AsTrace(const std::string& path) {

@@ -16,7 +16,8 @@ namespace lanescope::cli {
 std::string AsTrace(const std::string& path);
 
 // ImportTraces, how far it has come told on standard error, and ended by Ctrl-C.
-traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, const std::string& out);
+traces::ImportCounts ImportWithProgress(const std::vector<std::string>& files, const std::string& out,
+                                        const std::vector<std::string>& captures = {});
 
 // Whether the file or folder looks like a trace, of anyone's; else it may be a graph.
 bool IsTrace(const std::string& path);

@@ -97,7 +97,7 @@ ROOMS = {
         "read": frozenset({"store"}),
         "report": frozenset({"store", "read"}),
         "replay": frozenset({"store", "read"}),
-        "import": frozenset({"store"}),
+        "import": frozenset({"store", "read"}),
         "export": frozenset({"store", "read"}),
     },
     "gui": {

@@ -8,12 +8,27 @@
 #include "core/machine/machine.h"
 #include "gui/model/draw_plan.h"
 #include "gui/model/run_analysis.h"
+#include "traces/read/trace_reader.h"
+#include "traces/read/trace_view.h"
+#include "traces/report/operator_identity.h"
 
 namespace lanescope::gui {
 namespace {
 
 bool IsPrediction(const RunData& run) {
   return run.kind == RunKind::kSimulated || run.kind == RunKind::kWhatIf;
+}
+
+// As the files have them: kernels under the names of their operators.
+std::pair<RunProfile, RunProfile> ByOperators(const RunData& a, const RunData& b,
+                                              const std::atomic<bool>& cancelled) {
+  const auto read = [](const RunData& run) { return traces::TraceReader(run.file).ReadRun(run.id); };
+  traces::TraceRun run_a = read(a), run_b = read(b);
+  traces::NameByOperators(&run_a, &run_b);
+  const auto profile = [&](const traces::TraceRun& run) {
+    return ProfileRun(traces::ViewOfRun(run), -1, &cancelled, kMaxStepItems);
+  };
+  return {profile(run_a), profile(run_b)};
 }
 
 }  // namespace
@@ -29,7 +44,12 @@ ShownDiff ComputeDiff(const DiffRequest& request, const std::atomic<bool>& cance
     const auto profile = [&](const RunData& run) {
       return ProfileRun(ViewOf(run), -1, &cancelled, kMaxStepItems);
     };
-    shown.diff = DiffRuns(profile(a), profile(b));
+    const bool by_operators = a.foreign && b.foreign && !a.file.empty() && !b.file.empty();
+    const RunProfile profile_a = profile(a), profile_b = profile(b);
+    shown.diff =
+        by_operators
+            ? traces::MatchRuns(profile_a, profile_b, [&] { return ByOperators(a, b, cancelled); }).diff
+            : DiffRuns(profile_a, profile_b);
     // As the list of runs has them: a prediction's interval is not in its steps.
     shown.diff.range_a = a.range();
     shown.diff.range_b = b.range();

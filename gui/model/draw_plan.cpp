@@ -127,8 +127,8 @@ void DrawPlan::Clear() {
 
 ColorKey RangeKey(const RunData& run, const Lane& lane, uint32_t slice) {
   const int32_t op = slice < lane.size() ? lane.op[slice] : -1;
-  const int32_t call = slice < lane.call.size() ? lane.call[slice] : -1;
-  if (call >= 0 && static_cast<size_t>(call) < run.calls.size()) {
+  const int32_t call = run.OriginOf(lane, slice);
+  if (call >= 0) {
     const int range = run.calls[static_cast<size_t>(call)].range;
     return range < 0 ? 0 : run.ops[static_cast<size_t>(range)].range;
   }

@@ -59,8 +59,9 @@ void IndexCalls(RunData* run) {
 void FillRanges(RunData* run) {
   std::map<std::pair<int32_t, int>, int64_t> spent;  // by op and range
   ForEachCall(*run, [&](int l, uint32_t slice, int32_t call) {
-    const int range = run->calls[static_cast<size_t>(call)].range;
     const Lane& lane = run->lanes[static_cast<size_t>(l)];
+    const int32_t origin = run->OriginOf(lane, slice);
+    const int range = run->calls[static_cast<size_t>(origin < 0 ? call : origin)].range;
     if (range >= 0 && lane.op[slice] >= 0 && lane.on_device())
       spent[{lane.op[slice], range}] += lane.end_ns[slice] - lane.start_ns[slice];
   });

@@ -69,6 +69,12 @@ SliceRef LaunchOf(const RunData& run, RunKey key, int lane, uint32_t slice) {
   return found.empty() ? SliceRef{} : found.front();
 }
 
+SliceRef OriginOf(const RunData& run, RunKey key, int lane, uint32_t slice) {
+  const int32_t call = run.OriginOf(run.lanes[static_cast<size_t>(lane)], slice);
+  const SlicePlace place = call < 0 ? SlicePlace() : run.calls[static_cast<size_t>(call)].place;
+  return place.lane < 0 ? LaunchOf(run, key, lane, slice) : SliceRef{key, place.lane, place.slice};
+}
+
 SliceRef NextInLane(const Timeline& timeline, const SliceRef& from) {
   const Lane* lane = LaneOf(timeline, from);
   if (lane == nullptr) return {};

@@ -80,10 +80,20 @@ int64_t RunData::FindSlice(int command, int step) const {
   return found == slices.end() || lane.step[*found] != step ? -1 : static_cast<int64_t>(*found);
 }
 
-int32_t RunData::CallOf(int lane, uint32_t slice) const {
-  const std::vector<int32_t>& call = lanes[static_cast<size_t>(lane)].call;
+int32_t RunData::CallOf(const Lane& lane, uint32_t slice) const {
+  const std::vector<int32_t>& call = lane.call;
   if (slice >= call.size() || call[slice] < 0 || static_cast<size_t>(call[slice]) >= calls.size()) return -1;
   return call[slice];
+}
+int32_t RunData::CallOf(int lane, uint32_t slice) const {
+  return CallOf(lanes[static_cast<size_t>(lane)], slice);
+}
+
+int32_t RunData::OriginOf(const Lane& lane, uint32_t slice) const {
+  const int32_t call = CallOf(lane, slice);
+  if (call < 0 || lane.role == LaneRole::kThread) return call;
+  const int recorded = captured.Find(call, lane.start_ns[slice], traces::CapturedCalls::kAnyStream);
+  return recorded >= 0 && static_cast<size_t>(recorded) < calls.size() ? recorded : call;
 }
 
 int RunData::FindOp(std::string_view name) const {

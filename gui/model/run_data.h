@@ -13,6 +13,7 @@
 #include "core/runs/run_view.h"
 #include "core/runs/step_range.h"
 #include "gui/model/pyramid.h"
+#include "traces/read/captured_calls.h"
 
 namespace lanescope::gui {
 
@@ -187,8 +188,9 @@ struct RunData {
   std::vector<RunView::Route> routes;  // of copies of no command; devices by index
   std::vector<std::string> signatures;
   std::vector<RunCall> calls;
-  Rows<SlicePlace> launched;     // by call, ascending by start
-  std::vector<RangeUse> ranges;  // of which there is any, by hash
+  Rows<SlicePlace> launched;       // by call, ascending by start
+  traces::CapturedCalls captured;  // which calls recorded the nodes of CUDA graphs
+  std::vector<RangeUse> ranges;    // of which there is any, by hash
   // Dependencies both ways, by index into commands.
   Rows<uint32_t> successors, predecessors;
   // Slices of every command (not those of links), ascending by step, as numbers in the lane of the command.
@@ -217,6 +219,10 @@ struct RunData {
   int64_t FindSlice(int command, int step) const;
   // Lane::call of a slice; -1: none.
   int32_t CallOf(int lane, uint32_t slice) const;
+  int32_t CallOf(const Lane& lane, uint32_t slice) const;
+  // The call that says where a slice comes from: of a node of a CUDA graph the one that recorded it, where
+  // that is known; else CallOf.
+  int32_t OriginOf(const Lane& lane, uint32_t slice) const;
   // Index into ops by name; -1: none. The first of equal names.
   int FindOp(std::string_view name) const;
   // Index into steps of the step of median length among those that count; -1: no steps.

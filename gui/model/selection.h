@@ -68,6 +68,8 @@ SliceRef NextInFlow(const Timeline& timeline, const SliceRef& from);
 SliceRef PreviousInFlow(const Timeline& timeline, const SliceRef& from);
 // The call that launched a slice; invalid: none is known.
 SliceRef LaunchOf(const RunData& run, RunKey key, int lane, uint32_t slice);
+// The call that says where a slice comes from (RunData::OriginOf).
+SliceRef OriginOf(const RunData& run, RunKey key, int lane, uint32_t slice);
 // All neighbours along the flow, for arrows.
 std::vector<SliceRef> FlowSuccessors(const RunData& run, RunKey key, int lane, uint32_t slice);
 std::vector<SliceRef> FlowPredecessors(const RunData& run, RunKey key, int lane, uint32_t slice);

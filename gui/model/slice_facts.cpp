@@ -183,7 +183,7 @@ SliceFacts ReadSliceFacts(const FactsRequest& request, const std::atomic<bool>& 
   const uint32_t slice = request.slice.slice;
   if (lane.role == LaneRole::kCompute) ReadLaunch(run, lane, slice, cancelled, &facts);
   SliceRef call = request.slice;
-  if (lane.role != LaneRole::kThread) call = LaunchOf(run, request.slice.run, request.slice.lane, slice);
+  if (lane.role != LaneRole::kThread) call = OriginOf(run, request.slice.run, request.slice.lane, slice);
   if (!call.valid()) return facts;
   const Lane& thread = run.lanes[static_cast<size_t>(call.lane)];
   ReadOperator(run, thread.thread, thread.start_ns[call.slice], cancelled, &facts);
@@ -213,6 +213,7 @@ LaunchDetails LaunchDetailsOf(const Timeline& timeline, const SliceRef& slice) {
     details.call_name = NameOf(run, around);
     details.call_ns = thread.end_ns[around.slice] - thread.start_ns[around.slice];
     details.delay_ns = std::max<int64_t>(0, lane.start_ns[slice.slice] - thread.end_ns[around.slice]);
+    around = OriginOf(run, slice.run, slice.lane, slice.slice);
   }
   const Lane& thread = run.lanes[static_cast<size_t>(around.lane)];
   AddRangesAround(run, slice.run, thread.thread, thread.process, thread.start_ns[around.slice],

@@ -26,7 +26,8 @@ struct SliceFacts {
   int64_t static_shared = 0, dynamic_shared = 0;  // bytes
   int64_t local = 0;                              // bytes, of a thread
   int64_t set_bytes = 0;                          // of a memory set
-  // Facts of the innermost operator around the call: shapes and types of its inputs, and who called it.
+  // Facts of the innermost operator around the call (RunData::OriginOf): shapes and types of its inputs, and
+  // who called it.
   std::string operator_name, shapes, types;
   std::vector<std::string> stack;  // innermost first
 };
@@ -36,7 +37,7 @@ struct SliceFacts {
 SliceFacts ReadSliceFacts(const FactsRequest& request, const std::atomic<bool>& cancelled);
 
 // Facts that the run itself knows: the call that launched a slice, and the ranges around that call (of a
-// slice of a thread: around itself).
+// slice of a thread: around itself; of a node of a CUDA graph: around the call that recorded it).
 struct LaunchDetails {
   SliceRef call;  // invalid: not known, or it is one itself
   std::string call_name;

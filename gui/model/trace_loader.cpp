@@ -91,6 +91,7 @@ std::vector<std::shared_ptr<const RunData>> LoadTrace(const std::string& path, c
            fmt::format("reading run {} of {}", i + 1, infos.size()));
     const traces::TraceRun outline = reader.ReadOutline(infos[i].id);
     frames.push_back(FrameOf(outline, path, source.empty() ? path : source, reader.is_ours()));
+    frames.back().data.captured = traces::CapturedCalls(reader.database(), outline);
     threads.push_back(ThreadLanes(outline, &frames.back()));
     for (RawLane& lane : AnnotationLanes(outline, &frames.back())) threads.back().push_back(std::move(lane));
     for (RawLane& lane : InputLanes(outline, &frames.back())) threads.back().push_back(std::move(lane));

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "core/base/statistics.h"
-#include "core/runs/run_diff.h"
 #include "study/gate/change_interval.h"
 
 namespace lanescope::study {
@@ -18,8 +17,8 @@ constexpr double kLeastNs = 0.5;
 
 }  // namespace
 
-void OpChanges::Add(const RunProfile& base, const RunProfile& candidate) {
-  for (const OpDiff& op : DiffRuns(base, candidate).ops) {
+void OpChanges::Add(const RunDiff& pair) {
+  for (const OpDiff& op : pair.ops) {
     Changes& changes = ops_[op.name];
     changes.devices = op.b.devices.empty() ? op.a.devices : op.b.devices;
     changes.by_pair[pairs_] += op.PathChange();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/runs/run_diff.h"
 #include "core/runs/run_profile.h"
 
 namespace lanescope::study {
@@ -21,7 +22,8 @@ struct OpChange {
 // Not thread-safe.
 class OpChanges {
  public:
-  void Add(const RunProfile& base, const RunProfile& candidate);
+  void Add(const RunProfile& base, const RunProfile& candidate) { Add(DiffRuns(base, candidate)); }
+  void Add(const RunDiff& pair);
   int pairs() const { return pairs_; }
   // The ops that change the step most, those that are certain first, at most so many.
   std::vector<OpChange> Largest(size_t count) const;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "tests/traces/nsys_export.h"
@@ -113,6 +114,29 @@ TEST(NvtxTest, TextsThatLookLikeSteps) {
       EXPECT_EQ(std::pair(parsed->rank, parsed->number), *expected) << text;
     }
   }
+}
+
+// Steps of engines say what they serve; texts of any length.
+TEST(NvtxTest, StepsOfEngines) {
+  const std::tuple<const char*, int, int64_t, int64_t, int64_t> cases[] = {
+      {"execute_context_1(512)_generation_31(31)", 1, 1, 31, 543},
+      {"execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)", 1, 0, 32, 32},
+      {"execute_new_2_cached_30", 1, 2, 30, -1},
+      {"step[DECODE bs=32]", 0, 0, 32, 32},
+      {"step[EXTEND bs=3 toks=1536]", 0, 3, 0, 1536},
+      {"step[MIXED bs=5]", 0, -1, -1, -1}};
+  for (const auto& [text, rank, prefill, decode, tokens] : cases) {
+    const auto parsed = ParseStepText(text);
+    ASSERT_TRUE(parsed.has_value()) << text;
+    EXPECT_EQ(parsed->rank, rank) << text;
+    EXPECT_EQ(parsed->number, -1) << text;
+    EXPECT_EQ(parsed->work.prefill, prefill) << text;
+    EXPECT_EQ(parsed->work.decode, decode) << text;
+    EXPECT_EQ(parsed->work.tokens, tokens) << text;
+  }
+  for (const char* text : {"execute_", "execute_context_x(1)_generation_y(2)", "step[DECODE]",
+                           "execute_new_99999999999999999999_cached_", "step[ bs=]"})
+    EXPECT_FALSE(ParseStepText(text).has_value()) << text;
 }
 
 TEST(NvtxTest, NamesWithoutTheArgumentsOfPyTorch) {

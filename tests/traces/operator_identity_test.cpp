@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/runs/run_profile.h"
@@ -77,6 +78,33 @@ TEST(OperatorIdentityTest, TheOutermostOperatorThatBothHave) {
   EXPECT_EQ(NameOf(a.run, 3), "alone");
   const RunDiff diff = DiffRuns(ProfileRun(ViewOfRun(a.run)), ProfileRun(ViewOfRun(b.run)));
   EXPECT_DOUBLE_EQ(MatchedShare(diff), 340.0 / 350);
+}
+
+// Operators are asked for only where kernels match less than half of the time, and taken where they match
+// more.
+TEST(OperatorIdentityTest, OperatorsWhereKernelsHaveLittleInCommon) {
+  OperatorRun a, b;
+  a.Launch("sm90_gemm", {"aten::mm [[2]]"}, 100);
+  b.Launch("Cijk_gemm", {"aten::mm [[2]]"}, 200);
+  a.Launch("add", {"aten::add [[4]]"}, 10);
+  b.Launch("add", {"aten::add [[4]]"}, 10);
+  const auto profile = [](const OperatorRun& run) { return ProfileRun(ViewOfRun(run.run)); };
+  const RunProfile of_a = profile(a), of_b = profile(b);
+  int asked = 0;
+  const auto by_operators = [&] {
+    ++asked;
+    NameByOperators(&a.run, &b.run);
+    return std::pair(profile(a), profile(b));
+  };
+  const MatchedRuns matched = MatchRuns(of_a, of_b, by_operators);
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(matched.of_kernels);
+  EXPECT_TRUE(matched.by_operators);
+  EXPECT_DOUBLE_EQ(matched.share, 1);
+  EXPECT_DOUBLE_EQ(matched.share_of_kernels, 20.0 / 320);
+  EXPECT_FALSE(MatchRuns(of_a, of_a, by_operators).by_operators);
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(MatchByOperators(of_a, of_a, by_operators).by_operators);
 }
 
 // Steps of one model on an H100 and an MI300X: 10 to 14% of their time is of kernels of one name.

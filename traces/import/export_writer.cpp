@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/import/export_writer.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 #include "traces/store/schema.h"
@@ -39,6 +40,14 @@ ExportWriter::ExportWriter(Database& database)
 void ExportWriter::Add(const ImportFile& file, ImportDevices* devices, const std::atomic<bool>* cancelled,
                        ImportCounts* counts) {
   devices_ = devices;
+  captures_.clear();
+  if (std::ranges::any_of(file.trace.names, CapturesStream)) {
+    file.trace.events.ForEach([&](const ImportEvent& event) {
+      if (event.kind != ImportEvent::Kind::kApiCall) return;
+      const std::string& name = file.trace.names[static_cast<size_t>(event.name)];
+      if (CapturesStream(name)) captures_[event.pid].AddCall(name, event.start_ns, event.end_ns);
+    });
+  }
   file.trace.events.ForEach([&](const ImportEvent& event) {
     CheckImportGoesOn(cancelled);
     AddEvent(file, event, counts);
@@ -52,6 +61,7 @@ void ExportWriter::Flush() {
   }
   if (device_ranges_) device_ranges_->Flush();
   if (operators_) operators_->Flush();
+  if (captured_) captured_->Flush();
 }
 
 void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, ImportCounts* counts) {
@@ -79,16 +89,9 @@ void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, Im
                            {to.bytes, event.bytes},
                            {to.graph_node, Known(event.graph_node)}});
     }
-    case ImportEvent::Kind::kApiCall: {
+    case ImportEvent::Kind::kApiCall:
       ++counts->api_calls;
-      constexpr const auto& to = tables::kApiCall;
-      return calls_.Add({{to.start, start},
-                         {to.end, end},
-                         {to.event_class, 0},
-                         {to.global_tid, file.numbers.GlobalTid(event.pid, event.tid)},
-                         {to.correlation, Known(file.CorrelationOf(event.correlation))},
-                         {to.name, name}});
-    }
+      return AddCall(file, event);
     case ImportEvent::Kind::kRange: {
       ++counts->ranges;
       if (event.details >= 0) {
@@ -101,6 +104,7 @@ void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, Im
                           {to.type, kNvtxPushPopRange},
                           {to.global_tid, file.numbers.GlobalTid(event.pid, event.tid)},
                           {to.text_id, name},
+                          {to.domain, event.of_library ? Cell(tables::kNamedDomain) : Cell()},
                           {to.event, counts->ranges}});
     }
     case ImportEvent::Kind::kDeviceRange:
@@ -119,6 +123,27 @@ void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, Im
     case ImportEvent::Kind::kSynchronization:
       return AddSynchronization(file, event, process, ++counts->synchronizations);
   }
+}
+
+void ExportWriter::AddCall(const ImportFile& file, const ImportEvent& event) {
+  constexpr const auto& to = tables::kApiCall;
+  calls_.Add({{to.start, event.start_ns - file.time_zero},
+              {to.end, event.end_ns - file.time_zero},
+              {to.event_class, 0},
+              {to.global_tid, file.numbers.GlobalTid(event.pid, event.tid)},
+              {to.correlation, Known(file.CorrelationOf(event.correlation))},
+              {to.name, file.names[static_cast<size_t>(event.name)]}});
+  if (event.brief < 0 || event.correlation < 0 || captures_.empty()) return;
+  const auto captures = captures_.find(event.pid);
+  if (captures == captures_.end() || !captures->second.Hold(event.start_ns)) return;
+  constexpr const auto& captured = tables::kCapturedKernel;
+  if (!captured_) {
+    NeedImportedTable(database_, captured);
+    captured_.emplace(database_, captured);
+  }
+  captured_->Add({{captured.global_pid, file.numbers.GlobalPid(event.pid)},
+                  {captured.correlation, file.CorrelationOf(event.correlation)},
+                  {captured.name, file.names[static_cast<size_t>(event.brief)]}});
 }
 
 void ExportWriter::AddKernel(const ImportFile& file, const ImportEvent& event, int64_t process) {

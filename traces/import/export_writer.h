@@ -2,11 +2,13 @@
 // What ran, from files of other profilers into the tables of an export. Internal to traces.
 #pragma once
 
+#include <map>
 #include <optional>
 
 #include "traces/import/export_file.h"
 #include "traces/import/import.h"
 #include "traces/import/import_trace.h"
+#include "traces/store/capture_times.h"
 #include "traces/store/import_tables.h"
 #include "traces/store/nsys_tables.h"
 #include "traces/store/row_inserter.h"
@@ -25,6 +27,7 @@ class ExportWriter {
 
  private:
   void AddEvent(const ImportFile& file, const ImportEvent& event, ImportCounts* counts);
+  void AddCall(const ImportFile& file, const ImportEvent& event);
   void AddKernel(const ImportFile& file, const ImportEvent& event, int64_t process);
   void AddCopy(const ImportFile& file, const ImportEvent& event, int64_t process);
   void AddSynchronization(const ImportFile& file, const ImportEvent& event, int64_t process, int64_t number);
@@ -44,6 +47,8 @@ class ExportWriter {
   // Of tables that are there once something needs them.
   std::optional<RowInserter<tables::DeviceRangeTable>> device_ranges_;
   std::optional<RowInserter<tables::OperatorTable>> operators_;
+  std::optional<RowInserter<tables::CapturedKernelTable>> captured_;
+  std::map<int64_t, CaptureTimes> captures_;  // of the file that is being added, by process
 };
 
 }  // namespace lanescope::traces

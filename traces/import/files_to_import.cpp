@@ -29,8 +29,8 @@ std::vector<std::string> RanksIn(const std::string& folder) {
     if (importer != nullptr && importer->one_a_rank) files.push_back(entry->path().string());
   }
   if (files.empty()) {
-    Throw(Code::kNotFound, "the folder '{}' holds no trace of a profiler (.json, .json.gz, .xplane.pb, .et)",
-          folder);
+    Throw(Code::kNotFound,
+          "the folder '{}' holds no trace of a profiler (.json, .json.gz, .xplane.pb, .et, .sqlite)", folder);
   }
   DropDoubled(&files);
   std::ranges::sort(files);
@@ -42,7 +42,8 @@ std::vector<std::string> RanksIn(const std::string& folder) {
 std::vector<std::string> FilesToImport(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return RanksIn(path);
-  if (FindImporter(path) == nullptr) return {};
+  const Importer* importer = FindImporter(path);
+  if (importer == nullptr || importer->is_trace) return {};
   return {path};
 }
 

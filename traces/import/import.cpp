@@ -15,6 +15,7 @@
 #include "traces/import/export_file.h"
 #include "traces/import/export_writer.h"
 #include "traces/import/file_clocks.h"
+#include "traces/import/graph_capture.h"
 #include "traces/import/import_workers.h"
 #include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
@@ -129,10 +130,23 @@ std::vector<NamedFile> FilesOf(const std::vector<std::string>& paths) {
   return files;
 }
 
+// Of the rank that the capture names, or the only one.
+ImportWorker& WorkerOf(const std::string& file, const ImportTrace& capture,
+                       const std::vector<ImportTrace>& traces, std::vector<ImportWorker>* workers) {
+  const auto of_rank = std::ranges::find_if(*workers, [&](const ImportWorker& worker) {
+    return workers->size() == 1 || (capture.rank && traces[worker.front()].rank == capture.rank);
+  });
+  if (of_rank != workers->end()) return *of_rank;
+  Throw(Code::kInvalidArgument,
+        "{} is of {}, and of {} files to import none is; give the capture of each rank", file,
+        capture.rank ? fmt::format("rank {}", *capture.rank) : "no rank", workers->size());
+}
+
 }  // namespace
 
 ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::string& out,
-                          const std::atomic<bool>* cancelled, const ImportProgress& progress) {
+                          const std::atomic<bool>* cancelled, const ImportProgress& progress,
+                          const std::vector<std::string>& captures) {
   OutputFile file(out, Existing::kRefuse);
   ImportCounts counts;
   std::vector<ImportTrace> traces;
@@ -157,9 +171,16 @@ ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::stri
   }
   if (traces.empty() && refused) throw *refused;
   if (progress) progress(kReading);
-  const std::vector<ImportWorker> workers = FindWorkers(traces);
+  std::vector<ImportWorker> workers = FindWorkers(traces);
   RefuseTwice(files, traces, workers);
   FindClocks(workers, &traces);
+  for (const std::string& path : captures) {
+    ImportTrace capture = ReadForeign(path, cancelled, {});
+    ImportWorker& worker = WorkerOf(path, capture, traces, &workers);
+    KeepCapture(path, traces[worker.front()], &capture);
+    worker.insert(worker.begin(), traces.size());
+    traces.push_back(std::move(capture));
+  }
   WriteExport(traces, workers, file.temporary_path(), out, cancelled, &counts);
   file.Commit();
   return counts;

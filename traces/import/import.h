@@ -30,13 +30,13 @@ struct ImportCounts {
 };
 
 // By name and first bytes: "JSON" (PyTorch's profiler, TensorFlow's timeline, ONNX Runtime's), "XPlane",
-// "rocprofv3", "Chakra", "RunMetadata", "nvprof", "nvprof's print". Throws nothing for files that are not
-// there: empty, unless their name says more, as for what no import is of use for: a trace in SQLite, a graph,
-// something else.
+// "rocprofv3", "rocpd", "Chakra", "RunMetadata", "nvprof", "nvprof's print". Throws nothing for files that
+// are not there: empty, unless their name says more, as for what no import is of use for: a trace in SQLite,
+// a graph, something else.
 std::string_view FormatOf(const std::string& path);
 
 // What a path stands for where an import is of use: the file itself, or of a folder those of a job's ranks,
-// by name. Empty: none is. Throws NotFound for a folder without any.
+// exports of Nsight Systems too, by name. Empty: none is. Throws NotFound for a folder without any.
 std::vector<std::string> FilesToImport(const std::string& path);
 
 // "4010 kernels, 36 copies, ...; left out: 12 arrows (fwdbwd)".
@@ -60,7 +60,12 @@ using ImportProgress = std::function<void(double)>;
 // AlreadyExists when `out` is there, InvalidArgument for what is no such trace and for two files of one rank
 // (a file that is named twice, too), DataLoss for damaged files, Cancelled soon after `*cancelled` became
 // true (null: never), and leaves no file behind.
+// `captures`: traces of the same program while it recorded its CUDA graphs, of one rank each. Their calls and
+// ranges stand before the first event of the file of that rank, or of the only process, and say where the
+// nodes of its graphs come from. Throws InvalidArgument for one without a graph, or of a rank that no file is
+// of.
 ImportCounts ImportTraces(const std::vector<std::string>& files, const std::string& out,
-                          const std::atomic<bool>* cancelled = nullptr, const ImportProgress& progress = {});
+                          const std::atomic<bool>* cancelled = nullptr, const ImportProgress& progress = {},
+                          const std::vector<std::string>& captures = {});
 
 }  // namespace lanescope::traces

@@ -37,12 +37,14 @@ struct ImportEvent {
     kOverhead
   };
   Kind kind = Kind::kRange;
-  bool on_host = false;  // a kernel's device is ImportTrace::hosts[device]
+  bool on_host = false;     // a kernel's device is ImportTrace::hosts[device]
+  bool of_library = false;  // a range of an NVTX domain, which its text begins with
   int64_t start_ns = 0, end_ns = 0;
   int64_t pid = 0, tid = 0;  // of the host; unknown for what runs on a device
   int64_t device = 0, stream = 0, context = 0, correlation = -1, bytes = 0;
   int name = 0;
-  int brief = -1;                            // the op of a kernel that is named after its node; -1: as `name`
+  // The op of a kernel that is named after its node; -1: as `name`. Of a call the kernel that it launches.
+  int brief = -1;
   int launch = -1;                           // index into ImportTrace::launches
   int details = -1;                          // of a range: index into ImportTrace::operators
   int counted = -1;                          // of a range on a device: hardware counters as JSON, a name

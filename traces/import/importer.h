@@ -43,6 +43,7 @@ struct Importer {
   bool (*knows)(const ForeignFile& file);
   // Throws NotATrace or InvalidArgument for what is no such trace, DataLoss for a damaged file, Cancelled.
   ImportTrace (*read)(const ImportSource& source);
+  bool is_trace = false;  // a file alone is read as it is: an import joins several
 };
 
 // Null: the file is none that an import is of use for.

@@ -5,8 +5,10 @@
 #include "traces/import/chakra_trace.h"
 #include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
+#include "traces/import/nsys_trace.h"
 #include "traces/import/nvprof_text.h"
 #include "traces/import/nvprof_trace.h"
+#include "traces/import/rocpd_trace.h"
 #include "traces/import/rocprof_trace.h"
 #include "traces/import/run_metadata.h"
 #include "traces/import/xplane_trace.h"
@@ -23,6 +25,8 @@ constexpr Importer kImporters[] = {
     {"RunMetadata", false, IsRunMetadata, ReadRunMetadata},
     {"nvprof's print", false, IsNvprofText, ReadNvprofText},
     {"nvprof", false, IsNvprof, ReadNvprof},
+    {"rocpd", true, IsRocpd, ReadRocpd},
+    {"Nsight Systems", true, IsNsysExport, ReadNsysExport, true},
 };
 
 bool IsRegular(const std::string& path) {
@@ -57,7 +61,7 @@ const Importer* FindImporter(const std::string& path) {
 
 std::string_view FormatOf(const std::string& path) {
   const Importer* importer = FindImporter(path);
-  return importer == nullptr ? std::string_view() : importer->format;
+  return importer == nullptr || importer->is_trace ? std::string_view() : importer->format;
 }
 
 }  // namespace lanescope::traces

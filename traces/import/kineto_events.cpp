@@ -141,6 +141,9 @@ class Reader {
       if (category == kCounted) details_.AddCounters(event.args, &result);
     }
     details_.Note(result);
+    if (kind == Kind::kApiCall && event.has_args) {
+      if (const auto kernel = JsonText(event.args, "kernel")) result.brief = NamesOfKernel(*kernel).first;
+    }
     if (kind == Kind::kCopy) result.ends = ParseCopyName(name);
     if (kind == Kind::kSynchronization) result.sync_type = SynchronizationType(name);
     if (start_ns <= 0 && IsOfDevice(kind)) return early_.push_back(result);

@@ -17,6 +17,7 @@
 #include "traces/import/json_limits.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/kineto_fields.h"
+#include "traces/import/rocm_copy.h"
 #include "traces/store/kernel_name.h"
 
 namespace lanescope::traces {
@@ -29,7 +30,7 @@ constexpr std::string_view kTool = "rocprofiler-sdk-tool";
 
 // Where things lie: {kTool: [{"agents": [{..}], "buffer_records": {"kernel_dispatch": [{..}]}}]}.
 constexpr int kSection = 3, kEntry = 4, kRecord = 5;
-constexpr int kGpuAgent = 2, kUnknownMemory = 7, kGpuMemory = 2;
+constexpr int kGpuAgent = 2;
 
 // An object within an object; an empty one where there is none.
 const Json& Within(const Json& object, const char* key) {
@@ -178,16 +179,13 @@ class RocprofReader {
 
   // On a GPU: the one that it goes to, or comes from.
   void AddCopy(const Json& record, ImportEvent event) {
-    constexpr int kHtoD = 1, kDtoH = 2, kDtoD = 8, kHtoH = 9, kPtoP = 10;
     event.kind = Kind::kCopy;
     const int64_t from = NumberIn(Within(record, "src_agent_id"), "handle", -1);
     const int64_t to = NumberIn(Within(record, "dst_agent_id"), "handle", -1);
-    const bool from_host = hosts_.contains(from), to_host = hosts_.contains(to);
-    event.ends.kind = from_host ? (to_host ? kHtoH : kHtoD) : to_host ? kDtoH : from == to ? kDtoD : kPtoP;
-    event.ends.src_memory = from_host ? kUnknownMemory : kGpuMemory;
-    event.ends.dst_memory = to_host ? kUnknownMemory : kGpuMemory;
-    if (!from_host || !to_host) event.device = GpuOf(to_host ? from : to);
-    if (event.ends.kind == kPtoP) {
+    const RocmEnds ends{hosts_.contains(from), hosts_.contains(to), from == to};
+    event.ends = EndsOfRocm(ends);
+    if (!ends.from_host || !ends.to_host) event.device = GpuOf(ends.to_host ? from : to);
+    if (IsBetweenGpus(ends)) {
       event.src_device = GpuOf(from);
       event.dst_device = GpuOf(to);
     }

@@ -7,6 +7,7 @@
 
 #include "traces/read/activity_cursor.h"
 #include "traces/read/activity_names.h"
+#include "traces/read/captured_calls.h"
 #include "traces/read/launch_links.h"
 #include "traces/read/nvtx_reader.h"
 #include "traces/read/step_ranges.h"
@@ -93,12 +94,15 @@ class RunActivities : public ActivityVisitor {
   RunActivities(Database& database, TextNumbers* texts, TraceRun* run, RunSink* sink, const RangeSteps* steps,
                 std::vector<int> steps_of_neighbours)
       : calls_(run->api_calls),
+        captured_(database, *run),
         texts_(*texts),
         run_(*run),
         sink_(*sink),
         steps_(steps),
         of_neighbours_(std::move(steps_of_neighbours)) {
     if (steps != nullptr) windows_ = steps->Windows();
+    run->joined_graphs = captured_.joined();
+    run->unjoined_graphs = captured_.unjoined();
     using tables::kCollective;
     ReadRows(database, kCollective,
              {kCollective.global_pid, kCollective.correlation, kCollective.kind, kCollective.bytes,
@@ -167,13 +171,19 @@ class RunActivities : public ActivityVisitor {
     activity->stream = row.stream;
     activity->step = row.origin.step;
     activity->api = calls_.Find(row.global_pid, row.correlation, row.start_ns);
-    if (activity->api >= 0) activity->range = run_.api_calls[static_cast<size_t>(activity->api)].range;
+    if (activity->api >= 0) activity->range = RangeOf(activity->api, row);
     last_ns_ = std::max(last_ns_, row.end_ns);
     if (steps_ == nullptr) return;
     const bool by_neighbours = row.correlation <= 0 && next_ < of_neighbours_.size();
     activity->step = by_neighbours ? of_neighbours_[next_++]
                                    : steps_->OfLaunch(activity->api, row.global_pid, row.start_ns);
     windows_.Add(activity->step, row.start_ns, row.end_ns);
+  }
+  // A node of a graph is of the range in which it was recorded.
+  int RangeOf(int call, const ActivityRow& row) const {
+    const int recorded = captured_.Find(call, row.start_ns, row.stream);
+    const int range = recorded < 0 ? -1 : run_.api_calls[static_cast<size_t>(recorded)].range;
+    return range >= 0 ? range : run_.api_calls[static_cast<size_t>(call)].range;
   }
   template <typename Activity>
   void Attach(const Origin& origin, Activity* activity) {
@@ -187,6 +197,7 @@ class RunActivities : public ActivityVisitor {
   int TextOf(int64_t id) { return id < -1 ? texts_.Add(GraphName(GraphOfNameId(id))) : texts_.Number(id); }
 
   const ApiCallIndex calls_;
+  const CapturedCalls captured_;
   TextNumbers& texts_;
   TraceRun& run_;
   RunSink& sink_;

@@ -105,7 +105,8 @@ void ReadRanges(Database& database, const RunFilter& filter, TextNumbers& texts,
              if (range.text < 0 && !row.IsNull(from.text)) range.text = texts.Add(text);
              if (const int64_t domain = row[from.domain].value_or(0); domain != 0) {
                range.of_library = true;
-               range.text = domains.TextIn(range.global_tid, domain, range.text, texts);
+               if (domain != tables::kNamedDomain)
+                 range.text = domains.TextIn(range.global_tid, domain, range.text, texts);
              }
              if (described) {
                const auto details = operators.find(row[from.event].value_or(-1));

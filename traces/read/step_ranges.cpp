@@ -62,7 +62,7 @@ void RangeSteps::CollectRanges(const TraceRun& run) {
     const auto text = text_of(range);
     if (!text || kind_of(*text) != best) continue;
     ranges_[GlobalPidOf(range.global_tid)].push_back(
-        {range.start_ns, range.open ? INT64_MAX : range.end_ns, text->number, range.global_tid});
+        {range.start_ns, range.open ? INT64_MAX : range.end_ns, text->number, range.global_tid, text->work});
   }
   for (auto& [process, ranges] : ranges_) {
     std::set<int64_t> numbers;
@@ -101,7 +101,7 @@ StepWindows RangeSteps::Windows() const {
 }
 
 std::vector<TraceStep> RangeSteps::StepsOf(const StepWindows& windows) const {
-  if (!windows.empty()) return windows.Steps();
+  if (!windows.empty()) return WithWork(windows.Steps());
   StepWindows of_ranges = Windows();
   for (const auto& [process, ranges] : ranges_) {
     for (const Range& range : ranges)
@@ -110,6 +110,20 @@ std::vector<TraceStep> RangeSteps::StepsOf(const StepWindows& windows) const {
   std::vector<TraceStep> steps = of_ranges.Steps();
   // Between two ranges is no step.
   for (TraceStep& step : steps) step.end_ns = std::min(step.end_ns, of_ranges.EndOf(step.step));
+  return WithWork(std::move(steps));
+}
+
+// Ranks say the same of one step.
+std::vector<TraceStep> RangeSteps::WithWork(std::vector<TraceStep> steps) const {
+  std::map<int64_t, StepWork> work;
+  for (const auto& [process, ranges] : ranges_) {
+    for (const Range& range : ranges) {
+      if (range.work.known()) work.emplace(range.number, range.work);
+    }
+  }
+  for (TraceStep& step : steps) {
+    if (const auto said = work.find(step.step); said != work.end()) step.work = said->second;
+  }
   return steps;
 }
 

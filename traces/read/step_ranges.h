@@ -77,9 +77,11 @@ class RangeSteps {
     int64_t start_ns = 0, end_ns = 0;
     int64_t number = -1;
     int64_t global_tid = 0;
+    StepWork work;
   };
   void CollectRanges(const TraceRun& run);
   static int At(const std::vector<Range>& ranges, int64_t time);
+  std::vector<TraceStep> WithWork(std::vector<TraceStep> steps) const;
 
   std::map<int64_t, std::vector<Range>> ranges_;      // by process, by start
   std::map<int64_t, std::vector<Range>> of_threads_;  // the same by thread

@@ -12,6 +12,7 @@
 #include "core/record/run_task.h"
 #include "core/record/run_timing.h"
 #include "core/schedule/schedule.h"
+#include "traces/store/step_work.h"
 
 namespace lanescope::traces {
 
@@ -77,8 +78,10 @@ struct TraceLaunch {
   int op = -1;    // op type, or the short name of a foreign kernel
   int signature = -1;
   int64_t global_pid = 0;
-  int api = -1;    // the API call that launched it: index into api_calls
-  int range = -1;  // the innermost NVTX range of that call: index into ranges
+  int api = -1;  // the API call that launched it: index into api_calls
+  // The innermost NVTX range of that call, or, of a node of a CUDA graph, of the call that recorded it where
+  // that is known (captured_calls.h): index into ranges.
+  int range = -1;
 };
 
 struct TraceCopy {
@@ -195,6 +198,7 @@ struct TraceStep {
   int64_t start_ns = 0, end_ns = 0;
   bool counts = true;  // false: others disturbed it, and there are steps that nobody did
   int round = 0;       // of a measurement in rounds
+  StepWork work{};     // of an engine's step
 };
 
 // When a profiler recorded that did so now and then; the spans of a run follow each other without the time
@@ -276,6 +280,9 @@ struct TraceRun {
   InputRecord input;         // threads and queues by number, the rest by time
   int64_t dropped = 0;       // records lost while recording
   int64_t invalid_rows = 0;  // activities without usable times: not among the above
+  // Launches of CUDA graphs, in a run that records streams as graphs: those whose nodes are of the ranges in
+  // which they were recorded, and those where no capture fits what ran.
+  int64_t joined_graphs = 0, unjoined_graphs = 0;
   std::vector<std::string> texts;
 
   // "" for -1.

@@ -7,9 +7,12 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <unordered_map>
 
+#include "core/base/error.h"
 #include "core/base/statistics.h"
 #include "traces/read/activity_names.h"
+#include "traces/report/program_places.h"
 #include "traces/store/api_call_name.h"
 #include "traces/store/saturating.h"
 
@@ -117,21 +120,39 @@ void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* 
   summary->nvtx_sums = SumsOfRanges(run, step);
 }
 
-std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step) {
+std::string OutsideOf(ProgramPlace place) {
+  return place == ProgramPlace::kRange    ? "(outside all ranges)"
+         : place == ProgramPlace::kModule ? "(outside all modules)"
+                                          : "(no line is recorded)";
+}
+
+[[noreturn]] void ThrowWithout(ProgramPlace place) {
+  if (place == ProgramPlace::kRange)
+    Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
+  Throw(
+      Code::kFailedPrecondition,
+      "the trace names no {}; PyTorch's profiler does with_stack=True, and the trace of a graph's capture by "
+      "`import --capture`",
+      place == ProgramPlace::kModule ? "modules" : "lines of Python");
+}
+
+std::vector<RangeRow> RowsByPlace(const TraceRun& run, ProgramPlace place, bool full_names, int step) {
+  ProgramPlaces places(run, place);
+  if (!places.any()) ThrowWithout(place);
   const auto wanted = [step](const auto& activity) { return step < 0 || activity.step == step; };
   std::map<std::string, RangeRow> rows;
   std::map<std::pair<RangeRow*, int>, int64_t> kernel_times;
-  // Texts repeat, and their rows do: found once per text.
-  std::vector<RangeRow*> row_of_text(run.texts.size(), nullptr);
+  std::unordered_map<int, RangeRow*> row_of_range;
   const auto row_of = [&](const auto& activity) {
     if (activity.range < 0) {
-      return &rows[activity.api >= 0 || run.api_calls.empty() ? "(outside all ranges)"
+      return &rows[activity.api >= 0 || run.api_calls.empty() ? OutsideOf(place)
                                                               : "(launched before the trace began)"];
     }
-    const int text = run.ranges[static_cast<size_t>(activity.range)].text;
-    if (text < 0) return &rows["(no text)"];
-    RangeRow*& row = row_of_text[static_cast<size_t>(text)];
-    if (row == nullptr) row = &rows[std::string(RangeName(run.texts[static_cast<size_t>(text)]))];
+    RangeRow*& row = row_of_range[activity.range];
+    if (row == nullptr) {
+      const std::string& name = places.Of(activity.range);
+      row = &rows[name.empty() ? OutsideOf(place) : name];
+    }
     return row;
   };
   for (const TraceLaunch& launch : run.launches) {

@@ -19,7 +19,7 @@ std::vector<OperationSum> SumsOfRanges(const TraceRun& run, int step);
 // (-1: of all).
 void FillOperationSums(const TraceRun& run, bool full_names, int step, Summary* summary);
 
-// Activities by the name (RangeName) of the NVTX range around their launch.
-std::vector<RangeRow> RowsByRange(const TraceRun& run, bool full_names, int step);
+// Activities by the place of their launch. Throws FailedPrecondition for a run that names none of the kind.
+std::vector<RangeRow> RowsByPlace(const TraceRun& run, ProgramPlace place, bool full_names, int step);
 
 }  // namespace lanescope::traces

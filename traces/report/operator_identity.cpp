@@ -10,16 +10,10 @@
 
 #include "traces/read/activity_names.h"
 #include "traces/read/ranges_around.h"
+#include "traces/report/program_places.h"
 
 namespace lanescope::traces {
 namespace {
-
-constexpr std::string_view kModule = "nn.Module: ";
-
-// A line of a program, or what stands for one: "linear.py(96): forward", "<built-in function linear>".
-bool IsPythonFrame(std::string_view name) {
-  return name.starts_with('<') || name.find("): ") != std::string_view::npos;
-}
 
 // "ProfilerStep#3", "step 12": as PyTorch and people number what repeats.
 bool IsNumbered(std::string_view name) { return !name.empty() && name.back() >= '0' && name.back() <= '9'; }
@@ -45,7 +39,7 @@ class IdentityFinder {
       const std::string name(RangeName(run_.Text(at.text)));
       const std::string& shapes =
           run_.Text(at.details < 0 ? -1 : run_.operators[static_cast<size_t>(at.details)].shapes);
-      if (name.starts_with(kModule)) {
+      if (ModuleIn(name)) {
         modules.push_back(name);
       } else if (!shapes.empty() || !(IsPythonFrame(name) || IsNumbered(name))) {
         if (!shapes.empty()) shaped.push_back(name + " " + shapes);
@@ -101,6 +95,40 @@ double MatchedShare(const RunDiff& diff) {
     if (op.a.count > 0 && op.b.count > 0) matched += ns;
   }
   return all > 0 ? matched / all : 1;
+}
+
+namespace {
+
+MatchedRuns MatchByNames(const RunProfile& a, const RunProfile& b) {
+  MatchedRuns matched{DiffRuns(a, b), !a.by_node && !b.by_node};
+  matched.share = matched.share_of_kernels = MatchedShare(matched.diff);
+  return matched;
+}
+
+void TakeOperators(const ProfilesByOperators& by_operators, bool however_few, MatchedRuns* matched) {
+  const auto [a, b] = by_operators();
+  RunDiff diff = DiffRuns(a, b);
+  const double share = MatchedShare(diff);
+  if (!however_few && share <= matched->share) return;
+  matched->diff = std::move(diff);
+  matched->share = share;
+  matched->by_operators = true;
+}
+
+}  // namespace
+
+MatchedRuns MatchRuns(const RunProfile& a, const RunProfile& b, const ProfilesByOperators& by_operators) {
+  constexpr double kEnoughMatched = 0.5;
+  MatchedRuns matched = MatchByNames(a, b);
+  if (matched.of_kernels && matched.share < kEnoughMatched) TakeOperators(by_operators, false, &matched);
+  return matched;
+}
+
+MatchedRuns MatchByOperators(const RunProfile& a, const RunProfile& b,
+                             const ProfilesByOperators& by_operators) {
+  MatchedRuns matched = MatchByNames(a, b);
+  if (matched.of_kernels) TakeOperators(by_operators, true, &matched);
+  return matched;
 }
 
 }  // namespace lanescope::traces

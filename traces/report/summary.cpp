@@ -254,7 +254,7 @@ void FillDevices(const Context& context, ActivityTotals* totals, const std::vect
   FillInput(context, devices, windows, summary);
   if (step >= 0) return;
   for (const TraceStep& each : steps) {
-    StepUsage usage{each.step, each.start_ns, each.end_ns, {}, each.counts};
+    StepUsage usage{each.step, each.start_ns, each.end_ns, {}, each.counts, each.work};
     const Interval window{each.start_ns, each.end_ns};
     for (const auto& [id, of_device] : devices) {
       DeviceTime time = TimeWithin(of_device, {&window, 1});
@@ -317,14 +317,20 @@ void FillCapture(const Context& context, Summary* summary) {
   for (auto& [time, note] : clock_notes) summary->notes.push_back(std::move(note));
 }
 
+// Launches of CUDA graphs whose nodes stand where the graph was launched, not where it was recorded.
+void NoteGraphs(const TraceRun& run, Summary* summary) {
+  if (run.unjoined_graphs == 0) return;
+  summary->notes.push_back(
+      fmt::format("{} of {} launches of CUDA graphs ran what no recorded capture has in that order: their "
+                  "kernels stand where the graph was launched",
+                  run.unjoined_graphs, run.unjoined_graphs + run.joined_graphs));
+}
+
 Summary SummarizeInMemory(const Context& context, const SummaryOptions& options, const TraceRun& run) {
   Summary summary;
   summary.run = context.run;
   summary.step = options.step;
   if (options.step >= 0) CheckStep(run, options.step);
-  if (options.ranges && run.ranges.empty()) {
-    Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
-  }
   const Names names(run.texts);
   ActivityTotals whole = ComputeTotals(run, context.full_names, -1);
   if (options.step < 0) {
@@ -334,7 +340,11 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options,
   }
   FillDevices(context, &whole, run.steps, options, &run, names, &summary);
   if (options.operations) FillOperationSums(run, context.full_names, options.step, &summary);
-  if (options.ranges) summary.ranges = RowsByRange(run, context.full_names, options.step);
+  if (options.ranges) {
+    summary.place = options.place;
+    summary.ranges = RowsByPlace(run, options.place, context.full_names, options.step);
+    NoteGraphs(run, &summary);
+  }
   if (options.waits) summary.waits = FindWaits(run, options.link);
   return summary;
 }

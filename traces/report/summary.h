@@ -14,6 +14,7 @@
 #include "traces/report/input_use.h"
 #include "traces/report/waits.h"
 #include "traces/store/copy_class.h"
+#include "traces/store/step_work.h"
 
 namespace lanescope::traces {
 
@@ -52,6 +53,7 @@ struct StepUsage {
   int64_t start_ns = 0, end_ns = 0;
   std::vector<DeviceTime> devices;
   bool counts = true;  // false: others disturbed it
+  StepWork work{};     // of an engine's step
 };
 
 // Order statistics of one kind of activity, as Nsight Systems prints them. `stddev`: of the sample (n - 1).
@@ -63,7 +65,11 @@ struct OperationSum {
   double average = 0, median = 0, stddev = 0;
 };
 
-// Launches inside NVTX ranges of one text, counted at the innermost range around the launch.
+// Launches are counted by the text of the innermost NVTX range around them, by the innermost module, or by
+// the innermost line of the program.
+enum class ProgramPlace : uint8_t { kRange, kModule, kLine };
+
+// Launches at one place of the program, by the innermost around the launch.
 struct RangeRow {
   std::string name;
   int64_t kernels = 0, kernel_ns = 0;
@@ -82,12 +88,13 @@ struct Bound {
 };
 
 struct SummaryOptions {
-  int step = -1;            // only this one; -1: the whole run
-  bool ranges = false;      // fill `ranges`
-  bool operations = false;  // fill the sums of Nsight Systems
-  bool waits = false;       // fill `waits`
-  LinkRate link;            // of `waits`: what links carry; without a rate as the trace says it
-  bool idle_call = false;   // fill `idle_call` also where idle time does not decide: one more pass
+  int step = -1;                              // only this one; -1: the whole run
+  bool ranges = false;                        // fill `ranges`
+  ProgramPlace place = ProgramPlace::kRange;  // that those are by
+  bool operations = false;                    // fill the sums of Nsight Systems
+  bool waits = false;                         // fill `waits`
+  LinkRate link;           // of `waits`: what links carry; without a rate as the trace says it
+  bool idle_call = false;  // fill `idle_call` also where idle time does not decide: one more pass
 };
 
 struct Summary {
@@ -106,6 +113,7 @@ struct Summary {
   std::vector<StepUsage> steps;
   std::vector<OperationSum> kernel_sums, memory_time_sums, memory_size_sums, api_sums, nvtx_sums;
   std::vector<RangeRow> ranges;
+  ProgramPlace place = ProgramPlace::kRange;                // of `ranges`
   int64_t dropped = 0;                                      // records lost while recording
   std::vector<std::pair<std::string, int64_t>> dropped_by;  // the same by kind of record
   int64_t invalid_rows = 0;                                 // activities without usable times: left out
@@ -122,7 +130,7 @@ struct Summary {
 
 // Without options that need it, one pass over each activity table, without loading it. Throws as TraceReader
 // does, NotFound for a step that the run does not have, FailedPrecondition where a trace has no steps at all
-// or no NVTX ranges.
+// or no NVTX ranges, modules or lines.
 Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options = {});
 Summary Summarize(const std::string& path, int run, const SummaryOptions& options = {});
 

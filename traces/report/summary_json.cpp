@@ -74,6 +74,12 @@ OrderedJson StepsJson(const std::vector<StepUsage>& steps) {
                     {"end_ns", step.end_ns},
                     {"disturbed", !step.counts},
                     {"devices", DevicesJson(step.devices)}});
+    const auto add = [&](const char* key, int64_t count) {
+      if (count >= 0) list.back()[key] = count;
+    };
+    add("prefill", step.work.prefill);
+    add("decode", step.work.decode);
+    add("tokens", step.work.tokens);
   }
   return list;
 }
@@ -263,7 +269,11 @@ std::string SummaryJson(const Summary& summary) {
   if (summary.step >= 0) json["step"] = summary.step;
   if (summary.waits) AddWaits(*summary.waits, &json);
   if (summary.input) json["input"] = InputJson(*summary.input);
-  if (!summary.ranges.empty()) json["nvtx"] = RangesJson(summary.ranges);
+  if (!summary.ranges.empty()) {
+    json[summary.place == ProgramPlace::kRange    ? "nvtx"
+         : summary.place == ProgramPlace::kModule ? "modules"
+                                                  : "lines"] = RangesJson(summary.ranges);
+  }
   if (HasSums(summary)) {
     json["kernel_sum"] = SumsJson(summary.kernel_sums);
     json["memory_time_sum"] = SumsJson(summary.memory_time_sums);

@@ -84,15 +84,33 @@ void AppendTasks(const std::vector<RunTask>& tasks, int width, std::string* out)
   if (!table.empty()) *out += "\n" + table.Take(width);
 }
 
-void AddDeviceRows(std::string label, const std::vector<DeviceTime>& devices, TextTable* table) {
+// An engine's requests and tokens, by step.
+std::vector<std::string> WorkCells(const StepWork& work) {
+  std::vector<std::string> cells;
+  for (const int64_t count : {work.prefill, work.decode, work.tokens})
+    cells.push_back(count < 0 ? "" : CountCell(count));
+  return cells;
+}
+
+// `more`: cells of further columns.
+void AddDeviceRows(std::string label, const std::vector<DeviceTime>& devices,
+                   const std::vector<std::string>& more, TextTable* table) {
   for (const DeviceTime& time : devices) {
     const auto share = [&](int64_t ns) {
       return PercentText(time.window_ns == 0 ? 0
                                              : static_cast<double>(ns) / static_cast<double>(time.window_ns));
     };
-    table->Row({label, time.device, TimeText(time.window_ns), share(time.compute_ns),
-                share(time.overlapped_ns), share(time.exposed_ns), share(time.hidden_copies_ns),
-                share(time.exposed_copies_ns), share(time.idle_ns)});
+    std::vector<std::string> cells = {label,
+                                      time.device,
+                                      TimeText(time.window_ns),
+                                      share(time.compute_ns),
+                                      share(time.overlapped_ns),
+                                      share(time.exposed_ns),
+                                      share(time.hidden_copies_ns),
+                                      share(time.exposed_copies_ns),
+                                      share(time.idle_ns)};
+    cells.insert(cells.end(), more.begin(), more.end());
+    table->Row(std::move(cells));
     label.clear();
   }
 }
@@ -104,12 +122,15 @@ void AppendDevices(const Summary& summary, int width, std::string* out) {
   table.Text("").Text("Device").Number("Window").Number("Compute").Group("NCCL").Number("hidden").Number(
       "exposed");
   table.Group("Copies").Number("hidden").Number("exposed").Group("").Number("Idle");
+  const bool serves =
+      std::ranges::any_of(summary.steps, [](const StepUsage& step) { return step.work.known(); });
+  if (serves) table.Group("Requests").Number("prefill").Number("decode").Group("").Number("Tokens");
   const bool one_step = summary.step >= 0;
   AddDeviceRows(one_step             ? fmt::format("step {}", summary.step)
                 : summary.over_steps ? "steps"
                                      : "run",
-                summary.devices, &table);
-  if (one_step || summary.steps.size() < 2) {
+                summary.devices, serves ? WorkCells({}) : std::vector<std::string>(), &table);
+  if (one_step || summary.steps.size() < (serves ? 1u : 2u)) {
     *out += "\n" + table.Take(width);
     return;
   }
@@ -124,18 +145,28 @@ void AppendDevices(const Summary& summary, int width, std::string* out) {
                                          by_length.back()};
   shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
   for (const StepUsage* step : shown)
-    AddDeviceRows(fmt::format("step {}", step->step), step->devices, &table);
+    AddDeviceRows(fmt::format("step {}", step->step), step->devices,
+                  serves ? WorkCells(step->work) : std::vector<std::string>(), &table);
+  if (summary.steps.size() == 1) {
+    *out += "\n" + table.Take(width);
+    return;
+  }
   const size_t disturbed = summary.steps.size() - by_length.size();
   *out += fmt::format("\n{}(of {} steps the shortest, the median and the longest{}; --step N shows one)\n",
                       table.Take(width), by_length.size(),
                       disturbed > 0 ? fmt::format("; others disturbed {} more", disturbed) : "");
 }
 
-void AppendRanges(const std::vector<RangeRow>& rows, const SummaryLayout& layout, std::string* out) {
+void AppendRanges(const std::vector<RangeRow>& rows, ProgramPlace place, const SummaryLayout& layout,
+                  std::string* out) {
   if (rows.empty()) return;
   TextTable table;
   table.Number("Kernels").Number("Launches").Number("Copies").Number("Count").Number("Bytes");
-  table.Name("NVTX range").Name("Kernel that takes most of it");
+  table
+      .Name(place == ProgramPlace::kRange    ? "NVTX range"
+            : place == ProgramPlace::kModule ? "Module"
+                                             : "Line")
+      .Name("Kernel that takes most of it");
   for (const RangeRow& row : Top(rows, layout)) {
     table.Row({TimeText(row.kernel_ns), CountCell(row.kernels), TimeText(row.copy_ns), CountCell(row.copies),
                row.copies > 0 && row.copy_bytes == 0 ? "?" : FormatBytes(row.copy_bytes), row.name,
@@ -221,7 +252,7 @@ std::string SummaryText(const Summary& summary, const SummaryLayout& layout) {
     AppendBlock("API calls", summary.api_calls, layout, &out);
     if (idle) AppendSums("NVTX Range Summary", "Instances", "Range", summary.nvtx_sums, layout, &out);
   }
-  AppendRanges(summary.ranges, layout, &out);
+  AppendRanges(summary.ranges, summary.place, layout, &out);
   AppendTraffic(summary.traffic, layout.width, &out);
   AppendTasks(summary.tasks, layout.width, &out);
   AppendDevices(summary, layout.width, &out);

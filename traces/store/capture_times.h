@@ -14,6 +14,16 @@ namespace lanescope::traces {
 // The name in LANESCOPE_DROPPED of launches that left no record of what they ran.
 inline constexpr std::string_view kLaunchesWithoutKernel = "launches whose kernel left no record";
 
+inline bool CapturesStream(std::string_view call) {
+  return call.find("StreamBeginCapture") != std::string_view::npos ||
+         call.find("StreamEndCapture") != std::string_view::npos;
+}
+// A call that, of a stream that is captured, makes a node which runs on a device.
+inline bool MakesGraphNode(std::string_view call) {
+  const auto has = [call](std::string_view part) { return call.find(part) != std::string_view::npos; };
+  return !has("HostFunc") && (has("Launch") || has("Memcpy") || has("Memset"));
+}
+
 // A launch meanwhile runs nothing: it becomes a node of the graph. Of one thread.
 class CaptureTimes {
  public:

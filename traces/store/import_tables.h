@@ -96,6 +96,17 @@ struct SpanTable : TableOf<SpanTable> {
 };
 inline constexpr SpanTable kSpan;
 
+struct CapturedKernelTable : TableOf<CapturedKernelTable> {
+  constexpr CapturedKernelTable()
+      : TableOf("LANESCOPE_CAPTURED_KERNEL",
+                "Kernels that calls made nodes of a CUDA graph, where a profiler of another tool names them: "
+                "joins CUPTI_ACTIVITY_KIND_RUNTIME by process and correlationId. Imports alone have it.") {}
+  Integer global_pid{this, {kGlobalPid.name, Need::kAlways, "Process of the call."}};
+  Integer correlation{this, {kCorrelationId.name, Need::kAlways, "Its correlation id."}};
+  Integer name{this, Needed(kNameId, Need::kAlways)};
+};
+inline constexpr CapturedKernelTable kCapturedKernel;
+
 // As Nsight Systems has it.
 struct DiagnosticTable : TableOf<DiagnosticTable> {
   constexpr DiagnosticTable()
@@ -107,8 +118,11 @@ struct DiagnosticTable : TableOf<DiagnosticTable> {
 inline constexpr DiagnosticTable kDiagnostic;
 inline constexpr int64_t kWarning = 2;  // of its severities
 
+// NVTX_EVENTS.domainId of ranges whose texts begin with their domain: that of libraries.
+inline constexpr int64_t kNamedDomain = -1;
+
 // Tables of imports alone, beside those of the export.
-inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank,      &kDeviceRange,
-                                             &kOperator,   &kSpan,       &kDiagnostic};
+inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank,           &kDeviceRange,
+                                             &kOperator,   &kSpan,       &kCapturedKernel, &kDiagnostic};
 
 }  // namespace lanescope::traces::tables

@@ -51,9 +51,64 @@ bool IsOfTraining(std::string_view before) {
   return before.empty() || before == "train" || before == "training";
 }
 
+// The number that follows `key`; -1: none.
+int64_t NumberAfter(std::string_view text, std::string_view key) {
+  const size_t at = text.find(key);
+  if (at == std::string_view::npos) return -1;
+  text.remove_prefix(at + key.size());
+  size_t digits = 0;
+  while (digits < text.size() && digits <= kMaxDigits && IsDigit(text[digits])) ++digits;
+  return digits == 0 || digits > kMaxDigits ? -1 : std::stoll(std::string(text.substr(0, digits)));
+}
+
+int64_t SumOfKnown(int64_t a, int64_t b) { return a < 0 || b < 0 ? -1 : a + b; }
+
+// "context_0(sq0sk0)_generation_32(sq32sk4096)": of both sides requests, and tokens in brackets, with their
+// lengths or alone.
+std::optional<StepText> StepOfVllm(std::string_view text) {
+  constexpr std::string_view kExecute = "execute_", kContext = "context_", kGeneration = "_generation_";
+  constexpr int kIteration = 1;
+  if (!text.starts_with(kExecute)) return std::nullopt;
+  StepText step{kIteration, -1};
+  const size_t middle = text.find(kGeneration);
+  if (middle == std::string_view::npos) {
+    step.work.prefill = NumberAfter(text, "new_");
+    step.work.decode = NumberAfter(text, "cached_");
+    return step.work.known() ? std::optional(step) : std::nullopt;
+  }
+  const auto tokens = [](std::string_view side) {
+    const int64_t plain = NumberAfter(side, "(");
+    return plain >= 0 ? plain : NumberAfter(side, "(sq");
+  };
+  const std::string_view context = text.substr(0, middle), generation = text.substr(middle);
+  step.work.prefill = NumberAfter(context, kContext);
+  step.work.decode = NumberAfter(generation, kGeneration);
+  step.work.tokens = SumOfKnown(tokens(context), tokens(generation));
+  return step.work.prefill >= 0 && step.work.decode >= 0 ? std::optional(step) : std::nullopt;
+}
+
+// "step[EXTEND bs=3 toks=1536]": one mode for all requests of the batch.
+std::optional<StepText> StepOfSglang(std::string_view text) {
+  constexpr std::string_view kStep = "step[";
+  if (!text.starts_with(kStep) || !text.ends_with(']')) return std::nullopt;
+  const int64_t requests = NumberAfter(text, " bs=");
+  if (requests < 0) return std::nullopt;
+  const std::string_view mode = text.substr(kStep.size(), text.find(' ') - kStep.size());
+  StepText step{0, -1};
+  if (mode == "DECODE") {
+    step.work = {0, requests, requests};
+  } else if (mode == "EXTEND" || mode == "PREFILL") {
+    step.work = {requests, 0, -1};
+  }
+  if (const int64_t tokens = NumberAfter(text, " toks="); tokens >= 0) step.work.tokens = tokens;
+  return step;
+}
+
 }  // namespace
 
 std::optional<StepText> ParseStepText(std::string_view text) {
+  if (const auto step = StepOfVllm(text)) return step;
+  if (const auto step = StepOfSglang(text)) return step;
   if (text.size() > kMaxText) return std::nullopt;
   DropLast(kAfterNumber, &text);
   DropTotal(&text);

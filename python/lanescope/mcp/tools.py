@@ -28,8 +28,8 @@ Step = Annotated[int | None, Field(
 Top = Annotated[int, Field(ge=1, le=200, description="Elements of each list, at most; `left_out` counts the rest")]
 Rows = Annotated[int, Field(ge=1, le=1000, description="Rows, at most")]
 Pattern = Annotated[str, Field(description="Shell pattern of names, as *.db")]
-By = Annotated[Literal["kernel", "nvtx", "rank"], Field(
-    description="nvtx: also by range; rank: also what each GPU waits for")]
+By = Annotated[Literal["kernel", "nvtx", "module", "line", "rank"], Field(
+    description="nvtx: also by range; module, line: by module and by line of Python; rank: also what GPUs wait for")]
 Sql = Annotated[str, Field(max_length=_MOST_SQL, description="One SELECT; a row's id in `evidence` is its rowid")]
 Changes = Annotated[list[str], Field(min_length=1, max_length=20, description=(
     "As `lanescope simulate TRACE --set` takes them: kernel:GLOB.speed=2, host.speed=2, launch.overhead=0us, "
