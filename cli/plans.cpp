@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "cli/interrupt.h"
@@ -16,6 +17,8 @@
 #include "core/record/recorder.h"
 #include "sims/plans/launch_text.h"
 #include "sims/plans/report.h"
+#include "study/base/json_text.h"
+#include "study/compare/plan_trial.h"
 #include "study/workload/model_shape.h"
 
 namespace lanescope::cli {
@@ -45,6 +48,52 @@ std::string LaunchText(const PlanOptions& options, const plans::Plan& plan, cons
   if (options.launch == "megatron")
     return plans::MegatronText(plan, model, options.global_batch, options.sequence);
   return plans::PyTorchText(plan, model);
+}
+
+// The best plans run here, as many as were asked for.
+std::vector<study::PlanTrial> TryBest(const PlanOptions& options, const plans::FoundPlans& found) {
+  std::vector<study::PlanTrial> trials;
+  const auto count = std::min(found.fitting.size(), static_cast<size_t>(options.verify));
+  for (size_t i = 0; i < count; ++i)
+    trials.push_back(study::TryPlan(found.fitting[i].plan, options.model, options.steps, &Interruption()));
+  return trials;
+}
+
+void PrintTrials(const std::vector<study::PlanTrial>& trials, const plans::FoundPlans& found,
+                 const std::string& machine) {
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const study::PlanTrial& trial = trials[i];
+    const plans::FoundPlan& plan = found.fitting[i];
+    if (trial.how.strategy.empty()) {
+      Print("{}: not run here: {}\n", plans::PlanText(plan.plan), OneLine(trial.how.why_not));
+      continue;
+    }
+    Print(
+        "{}: {} a step measured here as {} on {} virtual GPUs, {} predicted on {}; loss {:.6g}, of one "
+        "device {:.6g}\n",
+        plans::PlanText(plan.plan), TimeText(trial.step_ns), trial.how.strategy, trial.devices,
+        SecondsText(plan.step.seconds()), machine, trial.loss, trial.whole);
+  }
+}
+
+nlohmann::json TrialsJson(const std::vector<study::PlanTrial>& trials, const plans::FoundPlans& found) {
+  nlohmann::json list = nlohmann::json::array();
+  for (size_t i = 0; i < trials.size(); ++i) {
+    const study::PlanTrial& trial = trials[i];
+    nlohmann::json& one = list.emplace_back();
+    one["plan"] = plans::PlanText(found.fitting[i].plan);
+    if (trial.how.strategy.empty()) {
+      one["not_run"] = trial.how.why_not;
+      continue;
+    }
+    one.update({{"strategy", trial.how.strategy},
+                {"virtual_gpus", trial.devices},
+                {"measured_ns", static_cast<int64_t>(trial.step_ns)},
+                {"predicted_s", found.fitting[i].step.seconds()},
+                {"loss", trial.loss},
+                {"loss_of_one_device", trial.whole}});
+  }
+  return list;
 }
 
 void PrintParts(const plans::PlanStep& step) {
@@ -107,9 +156,15 @@ void SearchPlans(const PlanOptions& options) {
   const int64_t taken_ns = NowNs() - start;
   const plans::Plan& best = found.fitting.front().plan;
   if (!options.launch.empty()) return PrintText(LaunchText(options, best, model));
-  if (options.as_json)
-    return PrintJson(
-        plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9));
+  const std::vector<study::PlanTrial> trials = TryBest(options, found);
+  if (options.as_json) {
+    const std::string report =
+        plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9);
+    if (trials.empty()) return PrintJson(report);
+    nlohmann::json with_trials = nlohmann::json::parse(report);
+    with_trials["verified"] = TrialsJson(trials, found);
+    return PrintJson(study::JsonText(with_trials));
+  }
   Print("{}, {:.1f}e9 parameters, on {}: {} plans looked at, {} fit\n\n", model.name,
         plans::Parameters(model) * 1e-9, machine.name, found.tried, found.fitting.size());
   const double residual = plans::StepResidual(model);
@@ -129,6 +184,7 @@ void SearchPlans(const PlanOptions& options) {
   PrintText(table.Take(LineWidth()));
   Print("\nThe best makes {:.0f} tokens a second and GPU.\n",
         search.global_batch * search.sequence / found.fitting.front().step.seconds() / machine.gpus());
+  PrintTrials(trials, found, machine.name);
 }
 
 void SimulatePlan(const PlanOptions& options) {
@@ -183,9 +239,12 @@ void PlanOptions::AddSearch(CLI::App* command) {
 
 void CheckOfPlans(const CLI::App& command, std::string_view flag) {
   static const std::set<std::string> kShared = {"graph", "--machine", "--json", "--width", "--full-names"};
+  static const std::set<std::string> kOfSearch = {"--verify", "--steps"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string& name = option->get_name();
-    if (option->count() > 0 && name != flag && !kShared.contains(name) && !OfPlansAlone().contains(name))
+    const bool is_taken = name == flag || kShared.contains(name) || OfPlansAlone().contains(name) ||
+                          (flag == "--plans" && kOfSearch.contains(name));
+    if (option->count() > 0 && !is_taken)
       throw CLI::ValidationError(name, fmt::format("is for graphs, and {} is for models", flag));
   }
 }

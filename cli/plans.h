@@ -12,6 +12,7 @@ struct PlanOptions {
   std::string plan;   // of `simulate`; empty: look for the best
   std::string machine, precision = "bf16", kernels = "compiled", launch;
   double global_batch = 0, sequence = 4096, largest_micro = 16;
+  int verify = 0, steps = 20;  // of the best, how many run here, and for how long
   bool as_json = false;
 
   // --global-batch and --sequence.

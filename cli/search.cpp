@@ -244,7 +244,9 @@ void AddSearch(CLI::App* app) {
                       "Strategies to start from, with commas between; default: all named ones");
   command->add_option("--threads", options->threads, "Default: as many as there are cores")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--verify", options->verify, "Run this many of the best on the devices")
+  command
+      ->add_option("--verify", options->verify,
+                   "Run this many of the best on the devices; of plans, on virtual ones")
       ->check(CLI::Range(0, 100));
   command->add_option("--steps", options->steps, "Steps of each that is verified")
       ->capture_default_str()
@@ -275,6 +277,8 @@ void AddSearch(CLI::App* app) {
     options->plan.model = options->graph;
     options->plan.machine = options->machine.file;
     options->plan.as_json = options->as_json;
+    options->plan.verify = options->verify;
+    options->plan.steps = options->steps;
     SearchPlans(options->plan);
   });
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr int kDraws = 100;
 constexpr size_t kMostDrawnCommands = 4'000'000;
 constexpr int kFewestDraws = 20;
-constexpr size_t kShownOps = 8;
+constexpr size_t kShownOpsOfPlan = 8;
 // The spread of an estimate: nine in ten lie within it.
 constexpr double kNineInTenSigmas = 1.645;
 
@@ -143,7 +143,7 @@ GateResult GatePlans(const Plan& base, const Plan& candidate, const Predictor& p
   result.verdict = VerdictOf(result.quantities);
   OpChanges ops;
   ops.Add(profile_a, profile_b);
-  result.ops = ops.Largest(kShownOps);
+  result.ops = ops.Largest(kShownOpsOfPlan);
   result.notes.push_back(fmt::format("simulated, {}: nothing was run", predictor.origin()));
   return result;
 }

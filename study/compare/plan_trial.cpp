@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/compare/plan_trial.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/statistics.h"
+#include "study/base/cancellation.h"
+#include "study/measure/recorded_run.h"
+#include "study/workload/placing.h"
+
+namespace lanescope::study {
+namespace {
+
+using sims::plans::Plan;
+using sims::plans::Sharding;
+
+constexpr int kMostDevices = 16;
+constexpr int kWarmup = 1;
+
+StrategyOfPlan OfReplicas(const Plan& plan) {
+  if (plan.shard == Sharding::kNone) return {"data-parallel", ""};
+  if (plan.shard == Sharding::kZero3 || plan.shard == Sharding::kFsdp2) return {"fsdp", ""};
+  return {"", fmt::format("no strategy shards as {} does", sims::plans::ShardingName(plan.shard))};
+}
+
+struct Trained {
+  double step_ns = 0, loss = 0;
+};
+
+Trained Train(const Workload& workload, const std::string& strategy, int devices, int steps,
+              Cancellation* cancellation) {
+  const Machine machine = VirtualMachine(devices, 1);
+  RecordedRunOptions options;
+  options.cancellation = cancellation;
+  RecordedRun run(Place(workload, strategy, machine, RooflineCost()), machine, nullptr, options);
+  run.RunToEnd(kWarmup, steps);
+  const std::vector<int64_t> times = run.StepTimes();
+  Trained trained{.step_ns = Median(std::vector<double>(times.begin(), times.end())), .loss = 0};
+  const std::vector<Tensor>& fetched = run.last_fetches();
+  if (!fetched.empty() && fetched[0].dtype() == DataType::kFloat && fetched[0].NumElements() == 1)
+    trained.loss = static_cast<double>(*fetched[0].data<float>());
+  return trained;
+}
+
+}  // namespace
+
+StrategyOfPlan FindStrategyOf(const Plan& plan) {
+  using sims::plans::Recompute;
+  if (plan.gpus() == 1) return {"single", ""};
+  if (plan.cp > 1 || plan.ep > 1)
+    return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)")};
+  if ((plan.dp > 1) + (plan.tp > 1) + (plan.pp > 1) > 1)
+    return {"", "no strategy joins two ways to split a model"};
+  if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again"};
+  if (plan.tp > 1) return {"tensor-parallel", ""};
+  if (plan.dp > 1) return OfReplicas(plan);
+  return plan.vpp == 1 ? StrategyOfPlan{"pipeline", ""}
+                       : StrategyOfPlan{"", "no strategy interleaves the stages of a pipeline (vpp)"};
+}
+
+PlanTrial TryPlan(const Plan& plan, const std::string& graph, int steps, Cancellation* cancellation) {
+  PlanTrial trial{.how = FindStrategyOf(plan), .devices = static_cast<int>(plan.gpus())};
+  const auto refuse = [&](std::string why) {
+    trial.how = {"", std::move(why)};
+    return trial;
+  };
+  std::error_code unknown;
+  if (graph.ends_with(".json") || !std::filesystem::exists(graph, unknown))
+    return refuse("a shape alone does not run: give the model's graph");
+  if (trial.how.strategy.empty()) return trial;
+  if (plan.gpus() > kMostDevices)
+    return refuse(
+        fmt::format("{} devices are more than the {} that are played here", plan.gpus(), kMostDevices));
+  const Workload workload(graph);
+  if (workload.spec().loss.empty() || workload.spec().fetches.empty())
+    return refuse("the graph has no loss to compare");
+  try {
+    const Trained whole = Train(workload, "single", 1, steps, cancellation),
+                  parts = Train(workload, trial.how.strategy, trial.devices, steps, cancellation);
+    trial.step_ns = parts.step_ns;
+    trial.loss = parts.loss;
+    trial.whole = whole.loss;
+  } catch (const Error& error) {
+    if (error.code() != Code::kInvalidArgument) throw;
+    return refuse(error.message());
+  }
+  return trial;
+}
+
+}  // namespace lanescope::study

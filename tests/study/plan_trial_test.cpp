@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "study/compare/plan_trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/support/paths.h"
+
+namespace lanescope::study {
+namespace {
+
+using sims::plans::ParsePlan;
+using ::testing::HasSubstr;
+
+std::string StrategyFor(const std::string& plan) { return FindStrategyOf(ParsePlan(plan)).strategy; }
+
+// Law: a plan that splits a model in one way has a strategy; what no strategy does is said.
+TEST(PlanTrialTest, PlansHaveStrategies) {
+  EXPECT_EQ(StrategyFor("dp=4"), "data-parallel");
+  EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2"), "fsdp");
+  EXPECT_EQ(StrategyFor("tp=2,sp"), "tensor-parallel");
+  EXPECT_EQ(StrategyFor("pp=2"), "pipeline");
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=4,shard=zero1")).why_not, HasSubstr("zero1"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,tp=2")).why_not, HasSubstr("joins"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("pp=2,vpp=2")).why_not, HasSubstr("vpp"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2")).why_not, HasSubstr("cp"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=full")).why_not, HasSubstr("again"));
+}
+
+// Law: a plan that runs trains to the loss of one device; a shape alone, and too many devices, run nothing.
+TEST(PlanTrialTest, PlansTrainLikeOneDevice) {
+  const std::string graph = test::SourceDir() + "/samples/graphs/polynomial.pbtxt";
+  const PlanTrial trial = TryPlan(ParsePlan("dp=2"), graph, 2, nullptr);
+  EXPECT_EQ(trial.how.strategy, "data-parallel");
+  EXPECT_EQ(trial.devices, 2);
+  EXPECT_GT(trial.step_ns, 0);
+  EXPECT_NEAR(trial.loss / trial.whole, 1, 1e-3);
+  EXPECT_THAT(TryPlan(ParsePlan("dp=2"), "llama-3.1-70b", 2, nullptr).how.why_not,
+              HasSubstr("give the model's graph"));
+  EXPECT_THAT(TryPlan(ParsePlan("dp=32"), graph, 2, nullptr).how.why_not, HasSubstr("32 devices"));
+}
+
+}  // namespace
+}  // namespace lanescope::study
