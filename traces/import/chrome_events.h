@@ -29,7 +29,7 @@ struct ChromeFile {
   bool cut_short = false;  // the file ends before its list of events does
 };
 
-// What the limits and the callbacks throw passes.
+// Errors of limits and callbacks pass.
 ChromeFile ReadChromeEvents(std::streambuf* file, const ChromeReading& reading);
 
 }  // namespace lanescope::traces

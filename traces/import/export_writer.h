@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ran, from files of other profilers into the tables of an export. Internal to traces.
+// Writes what ran from files of other profilers into the tables of an export. Internal to traces.
 #pragma once
 
 #include <map>
@@ -44,7 +44,7 @@ class ExportWriter {
   RowInserter<tables::Synchronization> synchronizations_;
   RowInserter<tables::CudaEvent> events_;
   RowInserter<tables::Overhead> overheads_;
-  // Of tables that are there once something needs them.
+  // These tables are there once something needs them.
   std::optional<RowInserter<tables::DeviceRangeTable>> device_ranges_;
   std::optional<RowInserter<tables::OperatorTable>> operators_;
   std::optional<RowInserter<tables::CapturedKernelTable>> captured_;

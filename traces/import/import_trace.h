@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file of another profiler holds, on its way into an export: one model that every format is read into.
+// The one model that every format of another profiler is read into, on its way into an export.
 // Internal to traces.
 #pragma once
 

@@ -25,7 +25,7 @@ int32_t SmallOf(std::optional<int64_t> value) {
   return static_cast<int32_t>(std::clamp<int64_t>(value.value_or(0), 0, INT32_MAX));
 }
 
-// What an import wrote has the same tables.
+// Imports write the same tables.
 bool IsOfAnImport(Database& database) {
   constexpr const auto& from = tables::kExportMetaData;
   bool is = false;
@@ -83,7 +83,7 @@ class NsysReader {
   }
 
  private:
-  // Of what ran on a device. False: without times, and counted.
+  // Sets an event of a device. False: it has no times, and is counted.
   template <typename T, typename Row>
   bool Set(const T& from, const Row& row, Kind kind, ImportEvent* event) {
     CheckImportGoesOn(cancelled_);
@@ -270,7 +270,7 @@ class NsysReader {
     if (run.ranks.size() == 1) trace_.host = run.ranks.front().host;
   }
 
-  // Of several processes with ranks of their own the export is of none.
+  // An export of several processes with ranks of their own is of no rank.
   void DescribeFile() {
     if (processes_.size() == 1) {
       trace_.process = processes_.begin()->first;

@@ -25,7 +25,7 @@ using Kind = ImportEvent::Kind;
 
 constexpr std::string_view kDispatches = "rocpd_kernel_dispatch", kRegions = "rocpd_region";
 
-// What the names of its tables end in, of every recording: a database may hold several.
+// Names of tables end in these, one of every recording: a database may hold several.
 std::vector<std::string> RecordingsIn(Database& database) {
   std::set<std::string> found;
   for (const std::string_view table : {kDispatches, kRegions}) {
@@ -41,7 +41,7 @@ std::vector<std::string> RecordingsIn(Database& database) {
   return {found.begin(), found.end()};
 }
 
-// Of a marker: what roctx was given.
+// The text of a marker, as roctx was given it.
 std::string MessageIn(std::string_view json) {
   constexpr size_t kMostBytes = 1 << 16;
   if (json.size() > kMostBytes) return "";
