@@ -8,9 +8,9 @@
 #include "core/machine/tasks.h"
 #include "core/schedule/task_share.h"
 #include "exec/kernels/shared_reader.h"
-#include "exec/messages/peer_connections.h"
+#include "exec/messages/transport.h"
 #include "exec/run/remote_session.h"
-#include "exec/run/step_exchange.h"
+#include "exec/run/session_peers.h"
 #include "exec/run/step_runner.h"
 
 namespace lanescope::exec {
@@ -38,6 +38,11 @@ std::string CacheKey(const StepDescription& step) {
   return key;
 }
 
+// The machine as far as this process has devices of it.
+Machine SeenHere(const Machine& machine, const JobOptions& job) {
+  return job.transport != nullptr ? SeenByTask(machine, job.transport->rank()) : machine;
+}
+
 }  // namespace
 
 PreparedStep::PreparedStep() = default;
@@ -59,7 +64,13 @@ class Session::Lease {
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
 
-  StepRunner* operator->() const { return runner_; }
+  Executor* executor() const { return &runner_->executor(); }
+  // Loads the step if the runner has not.
+  StepRunner::LoadedStep& Ready(const PreparedStep& step) {
+    const std::scoped_lock lock(session_->mutex_, session_->device_set_->mutex);
+    return runner_->Ready(step.here, step.share.get(), session_->observer_,
+                          session_->peers_->ConnectionOf(step));
+  }
 
  private:
   Session* const session_;
@@ -74,18 +85,10 @@ Session::Session(const Graph& graph, const Placement& placement, const Machine& 
       options_(options),
       device_set_(options.device_set != nullptr
                       ? options.device_set
-                      : std::make_shared<DeviceSet>(options.job.transport != nullptr
-                                                        ? SeenByTask(machine, options.job.transport->rank())
-                                                        : machine,
-                                                    options.devices)),
-      elsewhere_(options.job.servers != nullptr
-                     ? std::make_unique<RemoteSession>(options.job.servers, graph, placement, machine,
-                                                       options.seed.value_or(kDefaultSessionSeed))
-                     : nullptr),
+                      : std::make_shared<DeviceSet>(SeenHere(machine, options.job), options.devices)),
       devices_(device_set_->devices),
-      connections_(options.job.transport != nullptr
-                       ? std::make_unique<PeerConnections>(TasksOf(machine), devices_, options.job.transport)
-                       : nullptr),
+      peers_(PeersOf({graph, placement, machine, devices_}, options_.job,
+                     options.seed.value_or(kDefaultSessionSeed))),
       state_(std::make_unique<SessionState>()) {
   if (options.share_variables && (options.resources == nullptr || options.device_set == nullptr))
     Throw(Code::kInvalidArgument, "sessions that share variables need a resource manager and a device set");
@@ -157,13 +160,6 @@ StepRunner* Session::TakeRunner(const Schedule& schedule) {
   return found;
 }
 
-void Session::RequireRunnable(DeviceId device) const {
-  if (devices_[device] != nullptr) return;
-  Throw(Code::kFailedPrecondition,
-        "{} is modelled and cannot run anything; use `simulate`, or another --machine",
-        machine_.device(device).local_name());
-}
-
 PreparedStep& Session::Prepare(const RunRequest& request) { return PrepareStep(Describe(request)); }
 
 PreparedStep& Session::PrepareStep(const StepDescription& description) {
@@ -172,11 +168,9 @@ PreparedStep& Session::PrepareStep(const StepDescription& description) {
     const std::lock_guard lock(mutex_);
     step = &PrepareLocked(description);
   }
-  if (elsewhere_ != nullptr) elsewhere_->Ready(step->elsewhere.get());
+  peers_->Ready(step);
   // What cannot be loaded is said now, and the first run need not load.
-  const Lease runner(this, *step->here);
-  const std::scoped_lock lock(mutex_, device_set_->mutex);
-  runner->Ready(step->here, step->share.get(), observer_, ConnectionOf(*step));
+  Lease(this, *step->here).Ready(*step);
   return *step;
 }
 
@@ -189,21 +183,13 @@ PreparedStep& Session::PrepareLocked(const StepDescription& description) {
   CompileRequest compile =
       MakeCompileRequest(graph_, description.feeds, description.fetches, description.targets);
   compile.fuse = options_.fuse;
-  Transport* const transport = options_.job.transport;
   compile.host = TasksOf(machine_).hosts.at(static_cast<size_t>(options_.job.client));
   step->info = description.info != nullptr
                    ? description.info
                    : std::make_shared<const GraphInfo>(InferGraph(graph_, compile.feeds));
   step->schedule =
       std::make_shared<const Schedule>(Compile(graph_, *step->info, compile, placement_, machine_));
-  const std::vector<JointParts> joint = RequireConnections(*step->schedule, TasksOf(machine_));
-  if (transport == nullptr) {
-    for (const Value& value : step->schedule->values) RequireRunnable(value.device);
-    step->here = step->schedule;
-  } else {
-    TakeShare(description, joint, step.get());
-  }
-  for (const Queue& queue : step->here->queues) RequireRunnable(queue.device);
+  peers_->Share(description, step.get());
   return *prepared_.emplace(key, std::move(step)).first->second;
 }
 
@@ -213,7 +199,7 @@ RunResult Session::Run(const RunRequest& request, const RunOptions& options) {
     const std::lock_guard lock(mutex_);
     step = &PrepareLocked(Describe(request));
   }
-  if (elsewhere_ != nullptr) elsewhere_->Ready(step->elsewhere.get());
+  peers_->Ready(step);
   return Run(*step, request.feeds, options);
 }
 
@@ -235,46 +221,40 @@ void Session::CheckFeeds(const PreparedStep& step, const std::map<std::string, T
 RunResult Session::Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                        const RunOptions& options) {
   std::vector<Tensor> tensors;
-  if (options.share == nullptr) CheckFeeds(step, feeds, &tensors);
-  const Lease runner(this, *step.here);
-  StepRunner::LoadedStep* loaded = nullptr;
-  {
-    const std::scoped_lock lock(mutex_, device_set_->mutex);
-    loaded = &runner->Ready(step.here, step.share.get(), observer_, ConnectionOf(step));
-  }
-  if (options.share == nullptr) loaded->loaded->SetFeeds(tensors);
+  CheckFeeds(step, feeds, &tensors);
+  Lease runner(this, *step.here);
+  const StepRunner::LoadedStep& loaded = runner.Ready(step);
+  loaded.loaded->SetFeeds(tensors);
   const StepTrace trace = BeginTrace(step, options);
-  const int64_t timeout_ns = options.timeout_ns > 0 ? options.timeout_ns : options_.timeout_ns;
-  const int64_t number = steps_begun_++;
-  MessageProgress* const messages = loaded->loaded->messages();
   RunResult result;
   try {
-    if (elsewhere_ != nullptr) {
-      RunServed(step, &runner->executor(), loaded->loaded.get(), loaded->state.get(), timeout_ns, trace,
-                &result);
-    } else if (options_.job.transport != nullptr && options.share == nullptr) {
-      result.times = RunTogether(step, &runner->executor(), loaded->loaded.get(), loaded->state.get(), number,
-                                 timeout_ns, trace);
-    } else {
-      if (messages != nullptr) messages->BeginStepAt(options.share->first_tag);
-      result.times = runner->executor().Run(loaded->loaded.get(), loaded->state.get(), timeout_ns, trace,
-                                            options.share != nullptr ? options.share->stop : nullptr);
-    }
+    result = peers_->Run({step, runner.executor(), loaded.loaded.get(), loaded.state.get(), steps_begun_++,
+                          options.timeout_ns > 0 ? options.timeout_ns : options_.timeout_ns, trace});
   } catch (...) {
-    if (options.share == nullptr) EndTrace(trace, nullptr);
+    EndTrace(trace, nullptr);
     throw;
-  }
-  if (options.share != nullptr) {
-    ++steps_run_;
-    return result;
   }
   EndTrace(trace, &result.times);
   ++steps_run_;
   const std::lock_guard lock(mutex_);  // a fetched variable is looked up
   for (size_t i = 0; i < step.here->fetches.size(); ++i)
-    result.fetches.push_back(loaded->loaded->Fetch(static_cast<int>(i)));
+    result.fetches.push_back(loaded.loaded->Fetch(static_cast<int>(i)));
   return result;
 }
+
+StepTimes Session::RunShare(PreparedStep& step, const ShareOptions& share) {
+  Lease runner(this, *step.here);
+  const StepRunner::LoadedStep& loaded = runner.Ready(step);
+  const StepTrace trace = TraceOfShare(share);
+  MessageProgress* const messages = loaded.loaded->messages();
+  if (messages != nullptr) messages->BeginStepAt(share.first_tag);
+  const StepTimes times =
+      runner.executor()->Run(loaded.loaded.get(), loaded.state.get(), options_.timeout_ns, trace, share.stop);
+  ++steps_run_;
+  return times;
+}
+
+std::vector<Event> Session::TakeServedEvents() { return peers_->TakeEvents(); }
 
 int64_t Session::records_read() const {
   int64_t records = 0;

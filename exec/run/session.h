@@ -31,8 +31,6 @@ class LaunchObserver;
 class Recorder;
 struct Event;
 struct InputThread;
-struct JointParts;
-struct MachineTasks;
 struct TaskShare;
 }  // namespace lanescope
 
@@ -41,13 +39,10 @@ namespace lanescope::exec {
 class Device;
 class DeviceSet;
 class Executor;
-class LoadedSchedule;
-class PeerConnections;
-class RemoteSession;
 class RemoteTasks;
 class ResourceManager;
+class SessionPeers;
 class StepRunner;
-class StepState;
 class Transport;
 struct RemoteStep;
 struct SessionState;
@@ -115,8 +110,6 @@ struct RunOptions {
   int64_t timeout_ns = 0;
   // Not null: the run is one of a thread that fills a queue, which this stands for.
   const InputThread* input = nullptr;
-  // Not null: it is this process' share of another one's step, which feeds and fetches.
-  const ShareOptions* share = nullptr;
 };
 
 struct RunResult {
@@ -160,6 +153,8 @@ class Session {
   // whatever reason; their transport serves no other step.
   RunResult Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                 const RunOptions& options = {});
+  // This process' share of another one's step, which feeds and fetches.
+  StepTimes RunShare(PreparedStep& step, const ShareOptions& share);
 
   // From now on commands of runs of `step` go to the recorder under this schedule number; null stops.
   void Record(Recorder* recorder, PreparedStep* step, int schedule_number);
@@ -201,23 +196,13 @@ class Session {
   static constexpr size_t kMaxRunners = 1024;
 
   class Lease;
-  void RequireRunnable(DeviceId device) const;
-  StepTimes RunTogether(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded,
-                        StepState* state, int64_t number, int64_t timeout_ns, const StepTrace& trace);
-  std::vector<JointParts> RequireConnections(const Schedule& schedule, const MachineTasks& tasks);
-  StepTimes JoinTimes(const PreparedStep& step, Executor* executor, int64_t number, const StepTimes& own,
-                      int64_t timeout_ns);
-  std::function<void(LoadedSchedule*)> ConnectionOf(const PreparedStep& step) const;
   PreparedStep& PrepareLocked(const StepDescription& step);
-  void TakeShare(const StepDescription& step, const std::vector<JointParts>& joint,
-                 PreparedStep* prepared) const;
   void CheckFeeds(const PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                   std::vector<Tensor>* tensors) const;
-  void RunServed(const PreparedStep& step, Executor* executor, LoadedSchedule* loaded, StepState* state,
-                 int64_t timeout_ns, const StepTrace& trace, RunResult* result);
   StepRunner* AddRunner();
   StepRunner* TakeRunner(const Schedule& schedule);
   StepTrace BeginTrace(const PreparedStep& step, const RunOptions& options);
+  StepTrace TraceOfShare(const ShareOptions& share);
   void EndTrace(const StepTrace& trace, const StepTimes* times);
   void LogFills(InputLog* log);
 
@@ -226,9 +211,8 @@ class Session {
   const Machine& machine_;
   const SessionOptions options_;
   const std::shared_ptr<DeviceSet> device_set_;
-  const std::unique_ptr<RemoteSession> elsewhere_;  // null: nobody serves it
   const IdVector<DeviceId, std::unique_ptr<Device>>& devices_;
-  const std::unique_ptr<PeerConnections> connections_;  // null: this process plays all tasks
+  const std::unique_ptr<SessionPeers> peers_;
   const std::unique_ptr<SessionState> state_;
   // Guards what follows and, with the device set's (taken after it), the devices' memory and the loading of
   // steps.

@@ -11,10 +11,6 @@ namespace lanescope::exec {
 
 StepTrace Session::BeginTrace(const PreparedStep& step, const RunOptions& options) {
   const std::lock_guard lock(mutex_);
-  if (options.share != nullptr) {
-    if (recorder_ == nullptr || options.share->step < 0) return {};
-    return {.recorder = recorder_, .schedule = options.share->schedule, .step = options.share->step};
-  }
   if (options.input != nullptr) {
     if (input_log_ == nullptr) return {};
     const int thread = input_log_->ThreadOf(options.input, options.input->op, options.input->queue);
@@ -23,6 +19,12 @@ StepTrace Session::BeginTrace(const PreparedStep& step, const RunOptions& option
   if (recorder_ == nullptr || !recording_ || step.trace_number < 0) return {};
   const int number = recorded_steps_++;
   return {timing_ ? recorder_ : nullptr, step.trace_number, number, input_log_, kNoInputThread, number};
+}
+
+StepTrace Session::TraceOfShare(const ShareOptions& share) {
+  const std::lock_guard lock(mutex_);
+  if (recorder_ == nullptr || share.step < 0) return {};
+  return {.recorder = recorder_, .schedule = share.schedule, .step = share.step};
 }
 
 // Without times the step failed: where no other one began meanwhile, the next takes its number.

@@ -108,10 +108,8 @@ std::string ServedSession::Run(FrameReader arguments, const std::atomic<bool>* s
     const std::lock_guard own(mutex_);
     recorded_[share.schedule] = step.prepared->share;
   }
-  RunOptions options;
-  options.share = &share;
   const int64_t before = updates_.load();
-  const StepTimes times = session_->Run(*step.prepared, {}, options).times;
+  const StepTimes times = session_->RunShare(*step.prepared, share);
   const int64_t staleness = step.updates ? updates_.fetch_add(1) - before : -1;
   return FrameWriter().Number(times.start_ns).Number(times.end_ns).Number(staleness).Take();
 }
