@@ -77,7 +77,9 @@ void WriteExport(const std::vector<ImportTrace>& traces, const std::vector<Impor
   const std::string product = fmt::format("Lanescope import of {}", traces.front().format);
   InsertRow(database, to, {{to.name, "EXPORT_PRODUCT_NAME"}, {to.value, product}});
   AddSpans(database, spans, time_zero);
-  AddNotes(database, ImportNotes(*counts));
+  std::vector<std::string> notes = ImportNotes(*counts);
+  for (const ImportTrace& trace : traces) notes.insert(notes.end(), trace.notes.begin(), trace.notes.end());
+  AddNotes(database, notes);
   database.Execute("COMMIT");
 }
 

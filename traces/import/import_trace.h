@@ -130,9 +130,10 @@ struct ImportTrace {
   int64_t base_ns = 0;          // what times are behind, ns since 1970; 0: nothing
   int64_t clock_ahead_ns = 0;   // of the first file's (FindClocks)
   int64_t skipped = 0;
-  int64_t mended = 0;      // texts, words and commas that were no JSON
-  bool cut_short = false;  // the file ends before its list of events does
-  bool laid_out = false;   // times are made here, of what took how long and waited for what
+  int64_t mended = 0;              // texts, words and commas that were no JSON
+  bool cut_short = false;          // the file ends before its list of events does
+  bool laid_out = false;           // times are made here, of what took how long and waited for what
+  std::vector<std::string> notes;  // that whoever reads the trace should know, a sentence each
   // Events of kinds that an export has no place for, by category, cut to 60 bytes; beyond twenty "others".
   std::map<std::string, int64_t> left_out;
 

@@ -5,6 +5,7 @@
 #include "traces/import/chakra_trace.h"
 #include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
+#include "traces/import/memory_snapshot.h"
 #include "traces/import/nsys_trace.h"
 #include "traces/import/nvprof_text.h"
 #include "traces/import/nvprof_trace.h"
@@ -22,6 +23,7 @@ constexpr Importer kImporters[] = {
     {"JSON", true, IsJsonTrace, ReadKineto},
     {"XPlane", true, IsXPlane, ReadXPlane},
     {"Chakra", true, IsChakra, ReadChakra},
+    {"memory snapshot", false, IsMemorySnapshot, ReadMemorySnapshot},
     {"RunMetadata", false, IsRunMetadata, ReadRunMetadata},
     {"nvprof's print", false, IsNvprofText, ReadNvprofText},
     {"nvprof", false, IsNvprof, ReadNvprof},
