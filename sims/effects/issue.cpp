@@ -75,6 +75,16 @@ std::map<CommandId, Unit> UnitsOf(const StepStarts& starts, const StepStarts::St
   return units;
 }
 
+// When the host began its first command of the step, and so issued what waits for none; INT64_MIN: it has
+// none.
+int64_t HostBegin(const StepStarts& starts, const StepStarts::Step& step) {
+  int64_t begin = INT64_MAX;
+  for (const CommandStart& start : step.starts) {
+    if (!starts.IsStreamCommand(start.command)) begin = std::min(begin, step.Begin(start.command));
+  }
+  return begin < INT64_MAX ? begin : INT64_MIN;
+}
+
 // Of units that begin while all streams are idle, since they wait for the host: what passes then is what
 // their thread takes. One launch by itself has what microbenchmarks say, for streams are hardly ever idle
 // before it.
@@ -87,7 +97,9 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
   for (const StepStarts::Step& step : starts.steps()) {
     std::vector<Unit> units;
     for (const auto& [first, unit] : UnitsOf(starts, step, predecessors)) units.push_back(unit);
-    for (const Unit& unit : units) {
+    const int64_t begin = HostBegin(starts, step);
+    for (Unit& unit : units) {
+      if (unit.host == INT64_MIN && unit.fed_bytes > 0) unit.host = begin;
       if (unit.host == INT64_MIN) continue;
       int64_t busy_until = INT64_MIN;
       for (const CommandStart& start : step.starts) {
@@ -105,6 +117,7 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
   }
   Issue issue;
   issue.times.single_ns = kEffectConstants.single_issue_ns;
+  issue.times.recorded_ns = kEffectConstants.recorded_issue_ns;
   issue.times.segment_ns = segments.empty() ? kEffectConstants.segment_issue_ns : MedianOf(segments);
   std::vector<double> byte_ns;
   for (const auto& [bytes, ns] : feeds)
@@ -120,12 +133,13 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
 
 }  // namespace
 
-constinit const EffectKind Issue::kKind = {.name = "issue",
-                                           .of = "GPU streams",
-                                           .about = "a thread issues launches, copies and recorded segments",
-                                           .source = "the calibrated run; of single launches one recording",
-                                           .read = ReadIssue,
-                                           .write = WriteIssue,
-                                           .fit = FitIssue};
+constinit const EffectKind Issue::kKind = {
+    .name = "issue",
+    .of = "GPU streams",
+    .about = "a thread issues launches, copies and recorded segments",
+    .source = "the calibrated run; of single launches and of commands in segments recordings",
+    .read = ReadIssue,
+    .write = WriteIssue,
+    .fit = FitIssue};
 
 }  // namespace lanescope::sims
