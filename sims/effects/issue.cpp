@@ -85,6 +85,42 @@ int64_t HostBegin(const StepStarts& starts, const StepStarts::Step& step) {
   return begin < INT64_MAX ? begin : INT64_MIN;
 }
 
+// Of commands that began late in a segment which was launched while the streams were idle, though nothing
+// held them up: the time since its first command began, for each command before them.
+void AddLate(const StepStarts& starts, const StepStarts::Step& step, std::vector<double>* late) {
+  constexpr int kBefore = 16;  // at least: the first ones begin later than that
+  constexpr int64_t kLateNs = 10'000;
+  std::map<int, std::vector<const CommandStart*>> segments;
+  for (const CommandStart& start : step.starts) {
+    if (starts.SegmentOf(start.command) >= 0) segments[starts.SegmentOf(start.command)].push_back(&start);
+  }
+  for (auto& [segment, commands] : segments) {
+    const auto began = [&](const CommandStart* start) { return step.Begin(start->command); };
+    const int64_t begin = began(*std::ranges::min_element(commands, {}, began));
+    const bool idle = std::ranges::none_of(step.starts, [&](const CommandStart& other) {
+      return starts.IsStreamCommand(other.command) && step.Begin(other.command) < begin &&
+             step.End(other.command) > begin - kLateNs;
+    });
+    if (!idle) continue;
+    std::ranges::sort(commands, {}, &CommandStart::command);
+    for (size_t before = kBefore; before < commands.size(); ++before) {
+      const CommandStart& start = *commands[before];
+      int64_t ready = std::max(begin, step.Ready(start));
+      if (start.previous.exists()) ready = std::max(ready, step.End(start.previous));
+      if (step.Begin(start.command) - ready < kLateNs) continue;
+      late->push_back(static_cast<double>(step.Begin(start.command) - begin) / static_cast<double>(before));
+    }
+  }
+}
+
+// The least, since some wait for other reasons; not longer than twice what recordings show.
+int64_t RecordedNs(const std::vector<double>& late) {
+  const int64_t usual = kEffectConstants.recorded_issue_ns;
+  if (late.empty()) return usual;
+  const int64_t least = std::llround(*std::ranges::min_element(late));
+  return least < 2 * usual ? least : usual;
+}
+
 // Of units that begin while all streams are idle, since they wait for the host: what passes then is what
 // their thread takes. One launch by itself has what microbenchmarks say, for streams are hardly ever idle
 // before it.
@@ -92,9 +128,10 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
   const Schedule& schedule = starts.schedule();
   if (schedule.issue.empty()) return;
   const auto predecessors = PredecessorsOf(schedule);
-  std::vector<double> segments;
+  std::vector<double> segments, late;
   std::vector<std::pair<double, double>> feeds;  // bytes, ns
   for (const StepStarts::Step& step : starts.steps()) {
+    AddLate(starts, step, &late);
     std::vector<Unit> units;
     for (const auto& [first, unit] : UnitsOf(starts, step, predecessors)) units.push_back(unit);
     const int64_t begin = HostBegin(starts, step);
@@ -117,7 +154,7 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
   }
   Issue issue;
   issue.times.single_ns = kEffectConstants.single_issue_ns;
-  issue.times.recorded_ns = kEffectConstants.recorded_issue_ns;
+  issue.times.recorded_ns = RecordedNs(late);
   issue.times.segment_ns = segments.empty() ? kEffectConstants.segment_issue_ns : MedianOf(segments);
   std::vector<double> byte_ns;
   for (const auto& [bytes, ns] : feeds)
@@ -133,13 +170,12 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
 
 }  // namespace
 
-constinit const EffectKind Issue::kKind = {
-    .name = "issue",
-    .of = "GPU streams",
-    .about = "a thread issues launches, copies and recorded segments",
-    .source = "the calibrated run; of single launches and of commands in segments recordings",
-    .read = ReadIssue,
-    .write = WriteIssue,
-    .fit = FitIssue};
+constinit const EffectKind Issue::kKind = {.name = "issue",
+                                           .of = "GPU streams",
+                                           .about = "a thread issues launches, copies and recorded segments",
+                                           .source = "the calibrated run; of single launches one recording",
+                                           .read = ReadIssue,
+                                           .write = WriteIssue,
+                                           .fit = FitIssue};
 
 }  // namespace lanescope::sims
