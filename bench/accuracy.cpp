@@ -166,14 +166,15 @@ std::vector<Experiment> ReadAll(const std::string& folder, const std::vector<std
   std::sort(traces.begin(), traces.end());
   std::vector<Experiment> experiments;
   for (const std::filesystem::path& trace : traces)
-    experiments.push_back({trace.stem(), study::PredictRuns(trace, {.ablate = true})});
+    experiments.push_back({trace.stem(), study::PredictRuns(trace, {.ablate = true, .replay = true})});
   return experiments;
 }
 
 std::vector<Experiment> ReadTraces(const std::vector<std::string>& files) {
   std::vector<Experiment> experiments;
   for (const std::string& file : files)
-    experiments.push_back({std::filesystem::path(file).stem(), study::PredictRuns(file, {.ablate = true})});
+    experiments.push_back(
+        {std::filesystem::path(file).stem(), study::PredictRuns(file, {.ablate = true, .replay = true})});
   return experiments;
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Packs what scripts/gpu-check.sh runs into one file, so that on the computer with the GPU nothing is compiled and nothing
-# installed: the programs, stripped, and the libraries they need but for the system's and CUDA's own.
+# Packs what scripts/gpu-check.sh and bench/accuracy/hardware.sh run into one file, so that on the computer with the GPU
+# nothing is compiled and nothing installed: the programs, stripped, and the libraries they need but for the system's and
+# CUDA's own.
 #   scripts/gpu-pack.sh [PACK] [BUILD]   PACK: default build/gpu-pack.tar.gz; BUILD: a build folder, default build/gpu, made
 #                                        with the CUDA module and the tests if it is not there
 # From the environment: CMAKE_EXTRA, further options for cmake (-DLANESCOPE_CUDA_ARCHITECTURES=90 for one kind of GPU).
@@ -11,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [[ ${1:-} == -* ]]; then
-  sed -n '3,9s/^# \{0,1\}//p' "$0"
+  sed -n '3,10s/^# \{0,1\}//p' "$0"
   exit $([[ $1 == -h || $1 == --help ]] && echo 0 || echo 2)
 fi
 pack=${1:-build/gpu-pack.tar.gz} build=${2:-build/gpu}
@@ -19,9 +20,13 @@ programs=(lanescope gpu_tests liblanescope_cuda.so liblanescope_inject.so)
 
 if [[ ! -f $build/CMakeCache.txt ]]; then
   # shellcheck disable=SC2086  # several options
-  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DLANESCOPE_CUDA=ON -DLANESCOPE_BENCH=OFF ${CMAKE_EXTRA:-}
+  cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DLANESCOPE_CUDA=ON -DLANESCOPE_BENCH=ON ${CMAKE_EXTRA:-}
 fi
-cmake --build "$build" --parallel "$(nproc)" --target lanescope gpu_tests lanescope_cuda lanescope_inject
+targets=(lanescope gpu_tests lanescope_cuda lanescope_inject)
+if grep -q '^LANESCOPE_BENCH:BOOL=ON' "$build/CMakeCache.txt"; then
+  programs+=(bench_accuracy) targets+=(bench_accuracy)
+fi
+cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}"
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

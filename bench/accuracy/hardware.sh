@@ -3,9 +3,11 @@
 # Repeats on this computer's GPU what docs/results/accuracy.md says of an H100, in under ten minutes:
 # hardware.sh [PROGRAMS [FOLDER]]
 #
-# PROGRAMS is the folder of lanescope and bench_accuracy, built with CUDA. Traces stay in FOLDER: those that are
-# there already are not recorded again. REHEARSE=1 takes a small graph and few steps, to see whether everything
-# here runs, also where a stand-in plays the GPU.
+# PROGRAMS is the folder of lanescope and bench_accuracy, built with CUDA. With LANESCOPE_PACK, which
+# scripts/gpu-pack.sh made elsewhere, it is what that holds, and nothing is compiled here. Traces stay in FOLDER:
+# those that are there already are not recorded again, and bench_accuracy predicts them on any computer.
+# REHEARSE=1 takes a small graph and few steps, to see whether everything here runs, also where a stand-in plays
+# the GPU.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 programs=${1:-build/release/bin}
@@ -18,6 +20,14 @@ if [[ -n ${REHEARSE:-} ]]; then
   rounds=(--steps 2 --rounds 2) steps=6
 fi
 mkdir -p "$folder"
+if [[ -n ${LANESCOPE_PACK:-} ]]; then
+  packed=$(realpath "$folder")/packed
+  rm -rf "$packed"
+  mkdir "$packed"
+  tar -C "$packed" -xzf "$LANESCOPE_PACK"
+  programs=$packed/bin
+  export LD_LIBRARY_PATH=$packed/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} LANESCOPE_SOURCE_DIR=$PWD
+fi
 
 record() {  # NAME GRAPH STRATEGY,... OPTION...
   local trace="$folder/$1.db" placed="samples/graphs/$2.pbtxt:$3"
@@ -35,7 +45,11 @@ record cifar10_issued "$towers" single,tower-split --no-cuda-graph
 
 echo
 echo "Predictions: each row from the first of its trace"
-"$programs/bench_accuracy" --trace "$folder"/{deepconn,cifar10,cifar10_issued}.db
+if [[ -x $programs/bench_accuracy ]]; then
+  "$programs/bench_accuracy" --trace "$folder"/{deepconn,cifar10,cifar10_issued}.db
+else
+  echo "bench_accuracy is not there; elsewhere: bench_accuracy --trace $folder/*.db"
+fi
 
 echo
 echo "Measuring: the same step untimed, with pairs of events and with CUPTI; what is shown is the untimed steps"

@@ -114,7 +114,7 @@ void PrintEffects(const std::vector<Held> (&held)[2], std::FILE* out) {
 void PrintRuns(const std::vector<Experiment>& experiments, std::FILE* out) {
   TextTable table;
   table.Name("Experiment").Name("Strategy").Number("Measured").Number("Predicted").Number("Error");
-  table.Number("Noise").Number("Low").Number("High").Text("");
+  table.Number("Noise").Number("Low").Number("High").Number("Replayed").Text("");
   for (const Experiment& experiment : experiments) {
     for (const RunAccuracy& run : experiment.runs) {
       std::string remark = run.in_sample ? "in sample" : "";
@@ -123,7 +123,7 @@ void PrintRuns(const std::vector<Experiment>& experiments, std::FILE* out) {
       table.Row({experiment.name, StrategyOf(run), TimeText(run.measured_ns),
                  TimeText(static_cast<double>(run.predicted_ns)), SignedPercentText(run.Error()),
                  PercentText(run.noise), TimeText(static_cast<double>(run.low_ns)),
-                 TimeText(static_cast<double>(run.high_ns)), remark});
+                 TimeText(static_cast<double>(run.high_ns)), SignedPercentText(run.replay_error), remark});
     }
   }
   fmt::print(out, "\n{}", table.Take(0));

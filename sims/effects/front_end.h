@@ -13,6 +13,7 @@ namespace lanescope::sims {
 struct FrontEnd final : Effect {
   static const EffectKind kKind;
   bool in_durations = true;  // of commands; else between them alone
+  int64_t look_ns = 0;       // 0: as long as a stream's mean gap
 
   void AddTo(SimulationModel* model) const override;
   // 0 for schedules without launches on two logical devices of one GPU.

@@ -75,6 +75,52 @@ std::map<CommandId, Unit> UnitsOf(const StepStarts& starts, const StepStarts::St
   return units;
 }
 
+// When the host began its first command of the step, and so issued what waits for none; INT64_MIN: it has
+// none.
+int64_t HostBegin(const StepStarts& starts, const StepStarts::Step& step) {
+  int64_t begin = INT64_MAX;
+  for (const CommandStart& start : step.starts) {
+    if (!starts.IsStreamCommand(start.command)) begin = std::min(begin, step.Begin(start.command));
+  }
+  return begin < INT64_MAX ? begin : INT64_MIN;
+}
+
+// Of commands that began late in a segment which was launched while the streams were idle, though nothing
+// held them up: the time since its first command began, for each command before them.
+void AddLate(const StepStarts& starts, const StepStarts::Step& step, std::vector<double>* late) {
+  constexpr int kBefore = 16;  // at least: the first ones begin later than that
+  constexpr int64_t kLateNs = 10'000;
+  std::map<int, std::vector<const CommandStart*>> segments;
+  for (const CommandStart& start : step.starts) {
+    if (starts.SegmentOf(start.command) >= 0) segments[starts.SegmentOf(start.command)].push_back(&start);
+  }
+  for (auto& [segment, commands] : segments) {
+    const auto began = [&](const CommandStart* start) { return step.Begin(start->command); };
+    const int64_t begin = began(*std::ranges::min_element(commands, {}, began));
+    const bool idle = std::ranges::none_of(step.starts, [&](const CommandStart& other) {
+      return starts.IsStreamCommand(other.command) && step.Begin(other.command) < begin &&
+             step.End(other.command) > begin - kLateNs;
+    });
+    if (!idle) continue;
+    std::ranges::sort(commands, {}, &CommandStart::command);
+    for (size_t before = kBefore; before < commands.size(); ++before) {
+      const CommandStart& start = *commands[before];
+      int64_t ready = std::max(begin, step.Ready(start));
+      if (start.previous.exists()) ready = std::max(ready, step.End(start.previous));
+      if (step.Begin(start.command) - ready < kLateNs) continue;
+      late->push_back(static_cast<double>(step.Begin(start.command) - begin) / static_cast<double>(before));
+    }
+  }
+}
+
+// The least, since some wait for other reasons; not longer than twice what recordings show.
+int64_t RecordedNs(const std::vector<double>& late) {
+  const int64_t usual = kEffectConstants.recorded_issue_ns;
+  if (late.empty()) return usual;
+  const int64_t least = std::llround(*std::ranges::min_element(late));
+  return least < 2 * usual ? least : usual;
+}
+
 // Of units that begin while all streams are idle, since they wait for the host: what passes then is what
 // their thread takes. One launch by itself has what microbenchmarks say, for streams are hardly ever idle
 // before it.
@@ -82,12 +128,15 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
   const Schedule& schedule = starts.schedule();
   if (schedule.issue.empty()) return;
   const auto predecessors = PredecessorsOf(schedule);
-  std::vector<double> segments;
+  std::vector<double> segments, late;
   std::vector<std::pair<double, double>> feeds;  // bytes, ns
   for (const StepStarts::Step& step : starts.steps()) {
+    AddLate(starts, step, &late);
     std::vector<Unit> units;
     for (const auto& [first, unit] : UnitsOf(starts, step, predecessors)) units.push_back(unit);
-    for (const Unit& unit : units) {
+    const int64_t begin = HostBegin(starts, step);
+    for (Unit& unit : units) {
+      if (unit.host == INT64_MIN && unit.fed_bytes > 0) unit.host = begin;
       if (unit.host == INT64_MIN) continue;
       int64_t busy_until = INT64_MIN;
       for (const CommandStart& start : step.starts) {
@@ -105,6 +154,7 @@ void FitIssue(const StepStarts& starts, EffectSet* effects) {
   }
   Issue issue;
   issue.times.single_ns = kEffectConstants.single_issue_ns;
+  issue.times.recorded_ns = RecordedNs(late);
   issue.times.segment_ns = segments.empty() ? kEffectConstants.segment_issue_ns : MedianOf(segments);
   std::vector<double> byte_ns;
   for (const auto& [bytes, ns] : feeds)

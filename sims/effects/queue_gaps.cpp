@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sims/effects/queue_gaps.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/statistics.h"
@@ -22,10 +23,10 @@ constexpr bool HasStreams(DeviceKind kind) {
   return kind == DeviceKind::kCuda || kind == DeviceKind::kLogical;
 }
 
-// Of a run in whose steps several logical devices share a GPU's front end (FrontEnd): where it was with the
-// stream all the time.
+// Of a run in whose steps several logical devices share a GPU's front end: where it was with the stream all
+// the time.
 constexpr double kInTime = 0.1;
-constexpr double kGapsInCrowds = 1 + static_cast<double>(kEffectConstants.looks_between.value) / 100;
+constexpr double kLook = static_cast<double>(kEffectConstants.look.value) / 100;
 
 template <typename Gaps>
 constexpr bool IsOf(DeviceKind kind) {
@@ -58,36 +59,39 @@ void WriteGaps(const EffectSet& effects, CostFileWriter* file) {
   }
 }
 
-// Of commands that were ready before the previous command of their queue ended: start less that end, the
-// mean, since sums of gaps are what makes a step. Of streams the median, of commands that were issued in
-// time: the others waited for the thread that issues them (Issue), or for a front end that looked elsewhere.
-template <typename Gaps>
-void FitGaps(const StepStarts& starts, EffectSet* effects) {
-  std::vector<double> samples[kNumDeviceKinds][kNumQueueClasses], crowded[kNumDeviceKinds];
+// Commands that were ready before the previous one of their queue ended.
+template <typename Visit>
+void ForEachGap(const StepStarts& starts, Visit visit) {
   for (const StepStarts::Step& step : starts.steps()) {
     for (const CommandStart& start : step.starts) {
       if (!start.previous.exists() || step.Ready(start) > step.End(start.previous)) continue;
       const Queue& queue = starts.QueueOf(start.command);
       const QueueClass of = starts.ClassOf(queue);
+      // The others waited for the thread that issues them (Issue).
       if (of == QueueClass::kStream && !starts.IsRecordedWith(start.command, start.previous)) continue;
       if (of == QueueClass::kMessage) continue;  // several are under way at once
-      const auto kind = static_cast<size_t>(starts.KindOf(queue));
-      (start.crowded ? crowded[kind] : samples[kind][static_cast<size_t>(of)])
-          .push_back(static_cast<double>(step.Begin(start.command) - step.End(start.previous)));
+      const auto ns = static_cast<double>(step.Begin(start.command) - step.End(start.previous));
+      visit(start, starts.KindOf(queue), of, ns);
     }
   }
+}
+
+// Start less the previous end, the mean, since sums of gaps are what makes a step. Of streams of those that
+// began in time, less what a front end adds.
+template <typename Gaps>
+void FitGaps(const StepStarts& starts, EffectSet* effects) {
+  std::vector<double> samples[kNumDeviceKinds][kNumQueueClasses];
+  const double looks = kLook * static_cast<double>(LookNs(starts));
+  ForEachGap(starts, [&](const CommandStart& start, DeviceKind kind, QueueClass of, double ns) {
+    samples[static_cast<size_t>(kind)][static_cast<size_t>(of)].push_back(
+        start.crowded ? std::max(0.0, ns - looks) : ns);
+  });
   Gaps gaps;
   for (const DeviceKind kind : kDeviceKinds) {
     if (!IsOf<Gaps>(kind)) continue;
     for (size_t of = 0; of < kNumQueueClasses; ++of) {
-      std::vector<double>& found = samples[static_cast<size_t>(kind)][of];
-      if (of == kStreams && found.empty()) {
-        for (const double ns : crowded[static_cast<size_t>(kind)]) found.push_back(ns / kGapsInCrowds);
-      }
-      const bool is_crowded = of == kStreams && !crowded[static_cast<size_t>(kind)].empty();
-      gaps.ns[static_cast<size_t>(kind)][of] = is_crowded       ? std::llround(Quantile(found, kInTime))
-                                               : of == kStreams ? MedianOf(found)
-                                                                : MeanOf(found);
+      const std::vector<double>& found = samples[static_cast<size_t>(kind)][of];
+      gaps.ns[static_cast<size_t>(kind)][of] = of == kStreams ? MeanInTime(found) : MeanOf(found);
     }
   }
   effects->Put(gaps);
@@ -128,5 +132,16 @@ void Dispatch::HandOn(EffectSet* effects) const {
 }
 
 void StreamGap::AddTo(SimulationModel* model) const { AddGaps(*this, model); }
+
+int64_t LookNs(const StepStarts& starts) {
+  std::vector<double> alone, crowded;
+  ForEachGap(starts, [&](const CommandStart& start, DeviceKind, QueueClass of, double ns) {
+    if (of == QueueClass::kStream) (start.crowded ? crowded : alone).push_back(ns);
+  });
+  if (alone.empty()) {
+    for (const double ns : crowded) alone.push_back(ns / (1 + kLook));
+  }
+  return crowded.empty() ? MedianOf(alone) : std::max<int64_t>(0, std::llround(Quantile(alone, kInTime)));
+}
 
 }  // namespace lanescope::sims

@@ -31,4 +31,7 @@ struct StreamGap final : Effect {
   void AddTo(SimulationModel* model) const override;
 };
 
+// The usual gap of a stream that has its GPU's front end to itself.
+int64_t LookNs(const StepStarts& starts);
+
 }  // namespace lanescope::sims

@@ -8,6 +8,7 @@
 #include "core/base/statistics.h"
 #include "sims/effects/cost_file.h"
 #include "sims/effects/queue_gaps.h"
+#include "sims/engine/effect_constants.h"
 #include "sims/engine/simulation_model.h"
 #include "sims/steps/step_starts.h"
 
@@ -33,12 +34,14 @@ void WriteStreamHandOff(const EffectSet& effects, CostFileWriter* file) {
   part["to_host_ns"] = handoff->to_host_ns;
 }
 
-// Over commands that waited for nothing else; of the host the median. Between streams of those that were
-// recorded together, and the lower quartile: a device may begin them late though nothing holds them up. Where
-// a step has none, as long as a stream takes to begin its own next command.
+// Over commands that waited for nothing else; of the host the median. Between streams the mean of those that
+// were recorded together and began in time, less what a front end adds. Where a step has none, as long as a
+// stream takes to begin its own next command.
 void FitStreamHandOff(const StepStarts& starts, EffectSet* effects) {
   if (starts.schedule().issue.empty()) return;
+  const double look = static_cast<double>(kEffectConstants.look * LookNs(starts)) / 100;
   std::vector<double> between, to_host;
+  double crowded = 0;
   for (const StepStarts::Step& step : starts.steps()) {
     for (const CommandStart& start : step.starts) {
       if (!start.released.exists() || !starts.IsStreamCommand(start.released)) continue;
@@ -48,12 +51,15 @@ void FitStreamHandOff(const StepStarts& starts, EffectSet* effects) {
           (starts.SegmentOf(start.command) < 0 || !starts.IsRecordedWith(start.command, start.released)))
         continue;
       const auto passed = static_cast<double>(step.Begin(start.command) - step.Ready(start));
-      if (passed >= 0) (on_stream ? between : to_host).push_back(passed);
+      if (passed < 0) continue;
+      (on_stream ? between : to_host).push_back(passed);
+      crowded += on_stream && start.crowded;
     }
   }
   StreamHandOff handoff;
   if (!between.empty()) {
-    handoff.between_ns = std::llround(Quantile(between, 0.25));
+    const double looks = look * crowded / static_cast<double>(between.size());
+    handoff.between_ns = std::max<int64_t>(0, MeanInTime(between) - std::llround(looks));
   } else {
     for (const auto& of_kind : effects->Get<StreamGap>().ns)
       handoff.between_ns = std::max(handoff.between_ns, of_kind[kOfStreams]);

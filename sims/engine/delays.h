@@ -25,9 +25,9 @@ inline QueueClass QueueClassOf(QueueKind kind, const DeviceSpec& device) {
   return device.is_gpu() ? QueueClass::kCopy : QueueClass::kMessage;
 }
 
-// What the thread that issues a device's streams takes for it, in ns. `segment_ns` and `recorded_ns` for each
-// of its launches and copies: to launch what was recorded. `feed_byte_ns`: to bring a byte of the caller's
-// tensor to where the device can read it.
+// What the thread that issues a device's streams takes for it, in ns. `segment_ns`: until what was recorded
+// begins; `recorded_ns`: for each of its launches and copies to reach the device. `feed_byte_ns`: to bring a
+// byte of the caller's tensor to where the device can read it.
 struct StreamIssueTimes {
   int64_t single_ns = 0;
   int64_t segment_ns = 0;

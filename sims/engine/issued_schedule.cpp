@@ -131,7 +131,7 @@ class Issuer {
     for (const CommandId c : commands) {
       ns += NsOf(c);
       const bool works = schedule_.commands[c].is_work() && schedule_.issue[c] != StreamIssue::kNothing;
-      if (works) ns += is_segment ? times_.recorded_ns : times_.single_ns;
+      if (works && !is_segment) ns += times_.single_ns;
     }
     Command issue;
     issue.kind = CommandKind::kLaunch;
@@ -154,6 +154,7 @@ class Issuer {
       if (counts[q] > 0) issued_.Append({q, counts[q]});
     }
     issued_.EndRow();
+    if (is_segment && times_.recorded_ns > 0) HandOver(commands, number);
     for (const QueueId q : groups_.ids()) {
       if (!first[q].exists()) continue;
       edges_.emplace_back(number, first[q]);
@@ -178,6 +179,29 @@ class Issuer {
     }
     if (is_segment || schedule_.issue[unit] != StreamIssue::kSettled) return;
     settled_.push_back(unit);
+  }
+
+  // A launched segment reaches the device command by command: what goes on with another stream waits until
+  // all before it are there.
+  void HandOver(const std::vector<CommandId>& commands, CommandId launch) {
+    int before = 0, there = 0;
+    QueueId stream = schedule_.commands[commands.front()].queue;
+    for (const CommandId c : commands) {
+      const QueueId queue = schedule_.commands[c].queue;
+      if (queue != stream && before > there) {
+        Command reach = schedule_.commands[launch];
+        reach.rank = static_cast<int>(issue_ns_.size());
+        const CommandId number = schedule_.commands.Add(reach);
+        issue_ns_.Add(times_.recorded_ns * (before - there));
+        issued_.EndRow();
+        edges_.emplace_back(launch, number);
+        edges_.emplace_back(number, c);
+        there = before;
+      }
+      stream = queue;
+      const bool works = schedule_.commands[c].is_work() && schedule_.issue[c] != StreamIssue::kNothing;
+      before += static_cast<int>(works);
+    }
   }
 
   // A unit is issued when what it needs of the host is done, after the units that it waits for; where the

@@ -9,6 +9,7 @@
 #include "sims/effects/front_end.h"
 #include "sims/engine/simulator.h"
 #include "sims/steps/measured_steps.h"
+#include "sims/steps/part_clocks.h"
 #include "sims/steps/step_starts.h"
 
 namespace lanescope::sims {
@@ -18,6 +19,7 @@ CalibrationInput SamplesOf(const Schedule& schedule, const IdVector<CommandId, S
   CalibrationInput input;
   input.common_spread = EstimateCommonSpread(steps);
   steps = TypicalSteps(std::move(steps));
+  AlignParts(schedule, machine, &steps);
   const StepStarts starts(schedule, machine, steps);
   input.effects = FitEffects(starts);
   struct Typical {

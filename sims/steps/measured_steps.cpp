@@ -86,6 +86,29 @@ Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule) {
   return Transpose(schedule.successors, schedule.commands.size());
 }
 
+Rows<CommandId, CommandId> WaitedFor(const Schedule& schedule,
+                                     const Rows<CommandId, CommandId>& predecessors) {
+  IdVector<QueueId, CommandId> last(schedule.queues.size());
+  IdVector<QueueId, std::vector<CommandId>> waiting(schedule.queues.size());
+  IdVector<CommandId, CommandId> before(schedule.commands.size());  // of Records
+  Rows<CommandId, CommandId> waited;
+  for (const CommandId c : schedule.commands.ids()) {
+    const Command& command = schedule.commands[c];
+    if (command.kind == CommandKind::kRecord) {
+      before[c] = last[command.queue];
+    } else if (command.kind == CommandKind::kWait) {
+      for (const CommandId p : predecessors[c]) {
+        if (before[p].exists()) waiting[command.queue].push_back(before[p]);
+      }
+    } else {
+      last[command.queue] = c;
+      for (const CommandId p : std::exchange(waiting[command.queue], {})) waited.Append(p);
+    }
+    waited.EndRow();
+  }
+  return waited;
+}
+
 std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const Event> events,
                                      int warmup_steps) {
   const size_t total = schedule.commands.size();

@@ -27,6 +27,10 @@ std::vector<MeasuredStep> GroupSteps(const Schedule& schedule, std::span<const E
 
 // By command: those that it waits for.
 Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule);
+// By command: the last launch or copy before each Record that a Wait between it and the one before it on its
+// stream waits for.
+Rows<CommandId, CommandId> WaitedFor(const Schedule& schedule,
+                                     const Rows<CommandId, CommandId>& predecessors);
 
 // Those of the middle half by length: the mean of what ran in them is the mean of a step that is like the
 // median, and so what the prediction is compared with.

@@ -14,34 +14,6 @@
 #include "sims/engine/simulator.h"
 
 namespace lanescope::sims {
-namespace {
-
-// By command: the last launch or copy before each Record that a Wait between it and the one before it on its
-// stream waits for.
-Rows<CommandId, CommandId> WaitedFor(const Schedule& schedule,
-                                     const Rows<CommandId, CommandId>& predecessors) {
-  IdVector<QueueId, CommandId> last(schedule.queues.size());
-  IdVector<QueueId, std::vector<CommandId>> waiting(schedule.queues.size());
-  IdVector<CommandId, CommandId> before(schedule.commands.size());  // of Records
-  Rows<CommandId, CommandId> waited;
-  for (const CommandId c : schedule.commands.ids()) {
-    const Command& command = schedule.commands[c];
-    if (command.kind == CommandKind::kRecord) {
-      before[c] = last[command.queue];
-    } else if (command.kind == CommandKind::kWait) {
-      for (const CommandId p : predecessors[c]) {
-        if (before[p].exists()) waiting[command.queue].push_back(before[p]);
-      }
-    } else {
-      last[command.queue] = c;
-      for (const CommandId p : std::exchange(waiting[command.queue], {})) waited.Append(p);
-    }
-    waited.EndRow();
-  }
-  return waited;
-}
-
-}  // namespace
 
 StepStarts::StepStarts(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps)
     : schedule_(schedule), machine_(machine), tasks_(TasksOf(machine)) {
@@ -144,6 +116,14 @@ void StepStarts::FindCrowds(const MeasuredStep& step, std::vector<CommandStart>*
 int64_t MeanOf(const std::vector<double>& samples) {
   const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
   return samples.empty() ? 0 : std::max<int64_t>(0, std::llround(sum / static_cast<double>(samples.size())));
+}
+
+int64_t MeanInTime(std::vector<double> samples) {
+  constexpr double kLate = 4, kLeastNs = 1'000;
+  if (samples.empty()) return 0;
+  const double most = kLate * std::max(kLeastNs, Quantile(samples, 0.25));
+  std::erase_if(samples, [&](double ns) { return ns > most; });
+  return MeanOf(samples);
 }
 
 int64_t MedianOf(const std::vector<double>& samples) {

@@ -73,8 +73,11 @@ class StepStarts {
   std::vector<Step> steps_;
 };
 
-// Averages of times in ns, rounded, at least 0; 0 of none.
+// Averages of times in ns, rounded, at least 0; 0 of none. In time are those up to four times the
+// lower quartile, which counts as a us at least: a device may begin commands much later though nothing holds
+// them up.
 int64_t MeanOf(const std::vector<double>& samples);
+int64_t MeanInTime(std::vector<double> samples);
 int64_t MedianOf(const std::vector<double>& samples);
 
 }  // namespace lanescope::sims

@@ -13,6 +13,8 @@
 #include "sims/cost/cost_model.h"
 #include "sims/effects/effect.h"
 #include "sims/predict/predict.h"
+#include "sims/predict/replay.h"
+#include "sims/steps/measured_steps.h"
 #include "study/predict/calibration.h"
 #include "traces/read/recorded_schedule.h"
 #include "traces/read/trace_reader.h"
@@ -94,7 +96,13 @@ std::vector<RunAccuracy> PredictRuns(const std::string& path, const TraceAccurac
     accuracy.oversubscribed = info.oversubscribed;
     accuracy.disturbed = run.all_disturbed;
     Describe(run, &accuracy);
-    predictor.Predict(traces::ReadSchedule(run, 0, machine), &accuracy);
+    const traces::RecordedSchedule recorded = traces::ReadSchedule(run, 0, machine);
+    predictor.Predict(recorded, &accuracy);
+    if (options.replay) {
+      const auto steps = sims::GroupSteps(recorded.schedule, recorded.events, 0);
+      const sims::CostTable own = CalibrateOnRun(&reader, info.id);
+      accuracy.replay_error = sims::ReplaySteps(recorded.schedule, machine, steps, own.effects).error;
+    }
     found.push_back(std::move(accuracy));
   }
   return found;

@@ -19,6 +19,7 @@ struct RunAccuracy {
   double noise = 0;             // largest distance of a round's median from that, as a fraction of it
   int64_t predicted_ns = 0, low_ns = 0, high_ns = 0;
   std::vector<int64_t> without_ns;  // predicted without each of AllEffects
+  double replay_error = 0;          // of its own commands' times between what this run itself says of effects
 
   double Error() const { return ErrorOf(predicted_ns); }
   double ErrorOf(int64_t predicted) const {
@@ -29,6 +30,7 @@ struct RunAccuracy {
 struct TraceAccuracyOptions {
   int draws = 200;      // of intervals; 0: none
   bool ablate = false;  // fill without_ns
+  bool replay = false;  // fill replay_error
 };
 
 // Calibrates on the first complete measured run of the file, and on what microbenchmarks gave the first

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "sims/cost/device_speed.h"
 #include "sims/effects/fetches.h"
+#include "sims/effects/front_end.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/stream_handoff.h"
 #include "sims/engine/interference.h"
@@ -79,6 +80,9 @@ CostTable SampleTable() {
   streams.between_ns = 24;
   streams.to_host_ns = 25;
   table.effects.Put(streams);
+  FrontEnd front_end;
+  front_end.look_ns = 26;
+  table.effects.Put(front_end);
   return table;
 }
 
@@ -100,6 +104,7 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   EXPECT_EQ(table.effects.Get<Issue>().times.feed_byte_ns, 0.5);
   EXPECT_EQ(table.effects.Get<StreamHandOff>().between_ns, 24);
   EXPECT_EQ(table.effects.Get<StreamHandOff>().to_host_ns, 25);
+  EXPECT_EQ(table.effects.Get<FrontEnd>().look_ns, 26);
   EXPECT_EQ(delays.wake_ns[0][1], 11);
   EXPECT_DOUBLE_EQ(InterferenceOf(table.effects).gpu.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);

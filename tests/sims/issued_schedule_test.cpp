@@ -48,40 +48,52 @@ TEST_F(IssuedScheduleTest, SmallLaunchesAreBoundByTheThreadThatIssuesThem) {
 }
 
 TEST_F(IssuedScheduleTest, ASegmentIsIssuedAtOnce) {
-  // 20 + 10 for it, then ten kernels of 2.
+  // 20 for it, then ten kernels of 2.
   for (int i = 0; i < 10; ++i) maker_.Launch(stream_, 2);
-  EXPECT_EQ(Run({}).step_ns, 50);
+  EXPECT_EQ(Run({}).step_ns, 40);
 }
 
 TEST_F(IssuedScheduleTest, ASegmentWaitsForAllThatItNeedsOfTheHost) {
-  // Its first kernel needs what the host has at 100, its second what it has at 200: 200 + 23, then 3 of 2.
+  // Its first kernel needs what the host has at 100, its second what it has at 200: 200 + 20, then 3 of 2.
   const CommandId first = maker_.Launch(host_, 100), second = maker_.Launch(host_, 100);
   const CommandId kernel = maker_.Launch(stream_, 2, {first});
   maker_.Launch(stream_, 2, {second});
   maker_.Launch(stream_, 2);
   const SimulationResult result = Run({});
-  EXPECT_EQ(result.times[kernel].start_ns, 223);
-  EXPECT_EQ(result.step_ns, 229);
+  EXPECT_EQ(result.times[kernel].start_ns, 220);
+  EXPECT_EQ(result.step_ns, 226);
+}
+
+// A copy in the same segment waits for no kernel, but three come before it: 20 + 3. Its stream's next one is
+// there by then.
+TEST_F(IssuedScheduleTest, ASegmentReachesTheDeviceCommandByCommand) {
+  for (int i = 0; i < 3; ++i) maker_.Launch(stream_, 100);
+  maker_.Launch(copies_, 4);
+  maker_.Launch(copies_, 4);
+  const SimulationResult result = Run({});
+  EXPECT_EQ(result.times[CommandId(0)].start_ns, 20);
+  EXPECT_EQ(result.times[CommandId(3)].start_ns, 23);
+  EXPECT_EQ(result.times[CommandId(4)].start_ns, 27);
 }
 
 TEST_F(IssuedScheduleTest, TheHostLearnsOfASegmentAsAWhole) {
-  // The host needs the first of three kernels of 10, and goes on after the last: 23 + 30 + 7.
+  // The host needs the first of three kernels of 10, and goes on after the last: 20 + 30 + 7.
   const CommandId first = maker_.Launch(stream_, 10);
   maker_.Launch(stream_, 10);
   maker_.Launch(stream_, 10);
   maker_.Launch(host_, 7, {first});
-  EXPECT_EQ(Run({}).step_ns, 60);
+  EXPECT_EQ(Run({}).step_ns, 57);
 }
 
 TEST_F(IssuedScheduleTest, WhatIsIssuedAfterASegmentBeginsAfterIt) {
-  // Three kernels of 10 in a segment, which ends at 23 + 30, then one alone on the other stream, issued
-  // meanwhile: it begins at 53 though it waits for nothing.
+  // Three kernels of 10 in a segment, which ends at 20 + 30, then one alone on the other stream, issued
+  // meanwhile: it begins at 50 though it waits for nothing.
   for (int i = 0; i < 3; ++i) maker_.Launch(stream_, 10);
   maker_.Launch(copies_, 4);
   const SimulationResult result = Run(
       {StreamIssue::kRecordable, StreamIssue::kRecordable, StreamIssue::kRecordable, StreamIssue::kSingle});
-  EXPECT_EQ(result.times[CommandId(3)].start_ns, 53);
-  EXPECT_EQ(result.step_ns, 57);
+  EXPECT_EQ(result.times[CommandId(3)].start_ns, 50);
+  EXPECT_EQ(result.step_ns, 54);
 }
 
 TEST_F(IssuedScheduleTest, ACommandWithAPartForTheHostIsIssuedOnceItsStreamIsEmpty) {
