@@ -204,4 +204,35 @@ std::vector<LayoutChoice> OneHotChoices(const LayoutQuery& query) {
   return choices;
 }
 
+namespace {
+
+// Axis 1 are heads, in all that has them; there may be fewer of keys and values.
+std::vector<LayoutChoice> AttentionChoices(const LayoutQuery& query) {
+  constexpr int kHeads = 1;
+  const auto cut = std::ranges::find_if(
+      query.layouts, [](const Layout& each) { return each.parts() && each.axis == kHeads; });
+  if (cut == query.layouts.end()) return {};
+  const auto of = [&](const TensorInfo& info) {
+    return info.shape.rank() >= 3 && info.shape.dim(kHeads) != 1 ? *cut : kWhole;
+  };
+  LayoutChoice choice;
+  for (const TensorInfo& input : query.inputs) choice.inputs.push_back(of(input));
+  for (const TensorInfo& output : query.outputs) choice.outputs.push_back(of(output));
+  return {choice};
+}
+
+}  // namespace
+
+std::vector<LayoutChoice> CostOnlyChoices(const LayoutQuery& query) {
+  const std::string& op = query.node.op;
+  if (op.starts_with("AtenScaledDotProduct")) return AttentionChoices(query);
+  const auto logits = std::ranges::find(query.layouts, InParts(1));
+  if (logits == query.layouts.end()) return {};
+  if (op == "AtenNllLossForward") return {{OnlyAt(0, query.inputs.size(), *logits), {kTerms, kWhole}}};
+  if (op == "AtenNllLossBackward") return {{OnlyAt(1, query.inputs.size(), *logits), {*logits}}};
+  if (op == "AtenLogSoftmaxBackwardData" && query.outputs[0].shape.rank() == 2)
+    return {{std::vector(query.inputs.size(), *logits), {*logits}}};
+  return {};
+}
+
 }  // namespace lanescope
