@@ -206,18 +206,22 @@ std::vector<LayoutChoice> OneHotChoices(const LayoutQuery& query) {
 
 namespace {
 
-// Axis 1 are heads, in all that has them; there may be fewer of keys and values.
+// By heads, which are the first or second axis behind the batch: a graph may have tensors as they lie in
+// memory.
 std::vector<LayoutChoice> AttentionChoices(const LayoutQuery& query) {
-  constexpr int kHeads = 1;
-  const auto cut = std::ranges::find_if(
-      query.layouts, [](const Layout& each) { return each.parts() && each.axis == kHeads; });
+  const auto cut = std::ranges::find_if(query.layouts, &Layout::parts);
   if (cut == query.layouts.end()) return {};
-  const auto of = [&](const TensorInfo& info) {
-    return info.shape.rank() >= 3 && info.shape.dim(kHeads) != 1 ? *cut : kWhole;
+  const Dim heads = query.inputs[static_cast<size_t>(cut - query.layouts.begin())].shape.dim(cut->axis);
+  const auto of = [&](const Shape& shape) {
+    for (const int axis : {1, 2}) {
+      if (shape.rank() >= 3 && shape.dim(axis) == heads) return InParts(axis, cut->segments);
+    }
+    return kWhole;
   };
   LayoutChoice choice;
-  for (const TensorInfo& input : query.inputs) choice.inputs.push_back(of(input));
-  for (const TensorInfo& output : query.outputs) choice.outputs.push_back(of(output));
+  for (size_t i = 0; i < query.inputs.size(); ++i)
+    choice.inputs.push_back(query.layouts[i].parts() ? query.layouts[i] : of(query.inputs[i].shape));
+  for (const TensorInfo& output : query.outputs) choice.outputs.push_back(of(output.shape));
   return {choice};
 }
 
