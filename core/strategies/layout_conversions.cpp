@@ -99,45 +99,49 @@ Shards LayoutConversions::ScatterSum(const std::string& scope, const Shards& ten
   return parts;
 }
 
-Shards LayoutConversions::Reduce(const std::string& scope, const Shards& tensor, const std::string& how) {
+Shards LayoutConversions::Cast(const std::string& scope, std::string_view name, const Shards& tensor,
+                               DataType from, DataType to) {
+  if (from == to) return tensor;
+  Shards other;
+  for (size_t r = 0; r < devices_.size(); ++r)
+    other.push_back(New("Cast", scope, name, r).Input(tensor[r]).Attr("DstT", to).Build());
+  return other;
+}
+
+Shards LayoutConversions::Reduce(const std::string& scope, const Shards& tensor, DataType type,
+                                 const std::string& how) {
+  const DataType carried = CarriedAs(type);
+  const Shards sent = Cast(scope, "carried", tensor, type, carried);
   Shards whole;
   for (size_t r = 0; r < devices_.size(); ++r) {
     whole.push_back(New("NcclAllReduce", scope, "reduce", r)
-                        .Input(tensor[r])
+                        .Input(sent[r])
                         .Attr("reduction", how)
                         .Attr("num_devices", count())
                         .Attr("shared_name", scope)
                         .Build());
   }
-  return whole;
+  return Cast(scope, "back", whole, carried, type);
 }
 
-Shards LayoutConversions::Greatest(const std::string& scope, const Shards& tensor) {
-  return Reduce(scope + "greatest/", tensor, "max");
+Shards LayoutConversions::Greatest(const std::string& scope, const Shards& tensor, DataType type) {
+  return Reduce(scope + "greatest/", tensor, type, "max");
 }
 
-Shards LayoutConversions::Sum(const std::string& scope, const Shards& tensor) {
-  return Reduce(scope + "sum/", tensor, "sum");
+Shards LayoutConversions::Sum(const std::string& scope, const Shards& tensor, DataType type) {
+  return Reduce(scope + "sum/", tensor, type, "sum");
 }
 
 Shards LayoutConversions::Convert(const std::string& scope, const Shards& tensor, const TensorInfo& whole,
                                   const Layout& from, const Layout& to) {
   if (from == to) return tensor;
   if (from.whole()) return Cut(scope, tensor, whole.shape, to);
+  if (from.terms() && to.whole()) return Sum(scope, tensor, whole.dtype);
   const DataType carried = CarriedAs(whole.dtype);
-  const auto cast = [&](const Shards& each, std::string_view name, DataType type) {
-    if (carried == whole.dtype) return each;
-    Shards other;
-    for (size_t r = 0; r < devices_.size(); ++r)
-      other.push_back(New("Cast", scope, name, r).Input(each[r]).Attr("DstT", type).Build());
-    return other;
-  };
-  const Shards sent = cast(tensor, "carried", carried);
-  if (from.terms()) {
-    const Shards sum = to.whole() ? Sum(scope, sent) : ScatterSum(scope, sent, whole.shape, to);
-    return cast(sum, "back", whole.dtype);
-  }
-  Shards all = cast(Gather(scope, sent, whole.shape, from), "back", whole.dtype);
+  const Shards sent = Cast(scope, "carried", tensor, whole.dtype, carried);
+  if (from.terms())
+    return Cast(scope, "back", ScatterSum(scope, sent, whole.shape, to), carried, whole.dtype);
+  const Shards all = Cast(scope, "back", Gather(scope, sent, whole.shape, from), carried, whole.dtype);
   return to.whole() ? all : Cut(scope + "again/", all, whole.shape, to);
 }
 

@@ -22,10 +22,9 @@ class LayoutConversions {
   // way from every layout but to terms.
   Shards Convert(const std::string& scope, const Shards& tensor, const TensorInfo& whole, const Layout& from,
                  const Layout& to);
-  // The greatest of the devices' elements, on each of them.
-  Shards Greatest(const std::string& scope, const Shards& tensor);
-  // Their sum.
-  Shards Sum(const std::string& scope, const Shards& tensor);
+  // The greatest of the devices' elements, on each of them; and their sum.
+  Shards Greatest(const std::string& scope, const Shards& tensor, DataType type);
+  Shards Sum(const std::string& scope, const Shards& tensor, DataType type);
 
   NodeBuilder New(std::string_view op, const std::string& scope, std::string_view name, size_t device);
   Endpoint Reshape(const std::string& scope, std::string_view name, Endpoint tensor, const Shape& shape,
@@ -35,7 +34,9 @@ class LayoutConversions {
   Shards Cut(const std::string& scope, const Shards& tensor, const Shape& shape, const Layout& to);
   Shards Gather(const std::string& scope, const Shards& tensor, const Shape& shape, const Layout& from);
   Shards ScatterSum(const std::string& scope, const Shards& tensor, const Shape& shape, const Layout& to);
-  Shards Reduce(const std::string& scope, const Shards& tensor, const std::string& how);
+  Shards Reduce(const std::string& scope, const Shards& tensor, DataType type, const std::string& how);
+  Shards Cast(const std::string& scope, std::string_view name, const Shards& tensor, DataType from,
+              DataType to);
 
   int64_t count() const { return static_cast<int64_t>(devices_.size()); }
   StepNodes& nodes_;

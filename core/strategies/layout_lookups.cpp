@@ -204,4 +204,39 @@ std::vector<LayoutChoice> OneHotChoices(const LayoutQuery& query) {
   return choices;
 }
 
+namespace {
+
+// By heads, which are the first or second axis behind the batch: a graph may have tensors as they lie in
+// memory.
+std::vector<LayoutChoice> AttentionChoices(const LayoutQuery& query) {
+  const auto cut = std::ranges::find_if(query.layouts, &Layout::parts);
+  if (cut == query.layouts.end()) return {};
+  const Dim heads = query.inputs[static_cast<size_t>(cut - query.layouts.begin())].shape.dim(cut->axis);
+  const auto of = [&](const Shape& shape) {
+    for (const int axis : {1, 2}) {
+      if (shape.rank() >= 3 && shape.dim(axis) == heads) return InParts(axis, cut->segments);
+    }
+    return kWhole;
+  };
+  LayoutChoice choice;
+  for (size_t i = 0; i < query.inputs.size(); ++i)
+    choice.inputs.push_back(query.layouts[i].parts() ? query.layouts[i] : of(query.inputs[i].shape));
+  for (const TensorInfo& output : query.outputs) choice.outputs.push_back(of(output.shape));
+  return {choice};
+}
+
+}  // namespace
+
+std::vector<LayoutChoice> CostOnlyChoices(const LayoutQuery& query) {
+  const std::string& op = query.node.op;
+  if (op.starts_with("AtenScaledDotProduct")) return AttentionChoices(query);
+  const auto logits = std::ranges::find(query.layouts, InParts(1));
+  if (logits == query.layouts.end()) return {};
+  if (op == "AtenNllLossForward") return {{OnlyAt(0, query.inputs.size(), *logits), {kTerms, kWhole}}};
+  if (op == "AtenNllLossBackward") return {{OnlyAt(1, query.inputs.size(), *logits), {*logits}}};
+  if (op == "AtenLogSoftmaxBackwardData" && query.outputs[0].shape.rank() == 2)
+    return {{std::vector(query.inputs.size(), *logits), {*logits}}};
+  return {};
+}
+
 }  // namespace lanescope

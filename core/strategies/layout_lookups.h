@@ -26,4 +26,7 @@ std::vector<LayoutChoice> GatherNdChoices(const LayoutQuery& query);
 std::vector<LayoutChoice> SegmentSumChoices(const LayoutQuery& query);
 std::vector<LayoutChoice> OneHotChoices(const LayoutQuery& query);
 
+// Attention and losses of PyTorch that are known by their cost alone: by heads, and by classes.
+std::vector<LayoutChoice> CostOnlyChoices(const LayoutQuery& query);
+
 }  // namespace lanescope

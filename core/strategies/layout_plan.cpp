@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
 #include "core/strategies/layout_lookups.h"
 #include "core/strategies/variables_in_parts.h"
@@ -12,16 +13,22 @@ namespace lanescope {
 namespace {
 
 constexpr int kMostRounds = 8;
+constexpr std::string_view kFusedUpdate = "FusedUpdate";
 
 bool IsFloating(DataType type) {
   return type == DataType::kFloat || type == DataType::kHalf || type == DataType::kBfloat16 ||
          type == DataType::kDouble;
 }
 
-bool IsUpdate(const Node& node) {
+// The input that is the variable which an update writes first; none: the node is no update. One that is known
+// by its cost alone stands before the assignment, and reads the handles.
+std::optional<size_t> UpdatedInput(const Node& node) {
+  if (node.op == kFusedUpdate) return 1;
   const OpDef* def = OpRegistry::Global().Find(node.op);
-  return def != nullptr && def->role == StateRole::kUpdate && !def->updates.empty();
+  if (def == nullptr || def->role != StateRole::kUpdate || def->updates.empty()) return std::nullopt;
+  return static_cast<size_t>(def->updates[0]);
 }
+bool IsUpdate(const Node& node) { return UpdatedInput(node).has_value(); }
 
 // Gives the value of its input, turned or of another type.
 bool PassesOn(const Node& node) {
@@ -78,7 +85,7 @@ void LayoutPlan::FindCuttable(const Fanout& fanout) {
     const bool fits = std::ranges::all_of(fanout[id], [&](const NodeUse& use) {
       if (use.input < 0) return true;
       const Node& user = graph_.node(use.node);
-      if (IsUpdate(user)) return IsDenseUpdate(user.op);
+      if (IsUpdate(user)) return IsDenseUpdate(user.op) || user.op == kFusedUpdate;
       return node.op != "VarHandleOp" || user.op == "ReadVariableOp" || user.op == "ResourceGather";
     });
     if (fits) cuttable_.insert(id);
@@ -182,8 +189,7 @@ void LayoutPlan::Ask(Endpoint tensor, const Layout& layout) {
 // A tensor that has the shape of the variable lies as it does.
 LayoutChoice LayoutPlan::UpdateOf(NodeId id) const {
   const Node& node = graph_.node(id);
-  const OpDef* def = OpRegistry::Global().Find(node.op);
-  const Endpoint variable = node.inputs[static_cast<size_t>(def->updates[0])];
+  const Endpoint variable = node.inputs[*UpdatedInput(node)];
   const Layout layout = of(variable);
   LayoutChoice choice;
   for (const Endpoint& input : node.inputs)

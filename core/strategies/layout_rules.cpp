@@ -272,6 +272,13 @@ bool IsElementWise(const Node& node) {
   return kOthers.contains(node.op) || IsElementwise(node);
 }
 
+// Known by its cost alone.
+bool IsCostOfElements(const Node& node) {
+  static const std::set<std::string_view> kOps = {
+      "AtenSilu", "AtenSiluBackward", "AtenGelu", "AtenGeluBackward", "AtenPow", "AtenThresholdBackward"};
+  return kOps.contains(node.op);
+}
+
 }  // namespace
 
 bool ReadsShapeAlone(const Node& node) {
@@ -279,9 +286,10 @@ bool ReadsShapeAlone(const Node& node) {
 }
 
 std::vector<LayoutChoice> LayoutChoices(const LayoutQuery& query) {
-  if (query.node.FindAttr("_lanescope_cost") != nullptr) return {};
   Choices choices;
-  if (const auto rule = Table().find(query.node.op); rule != Table().end())
+  if (query.node.FindAttr("_lanescope_cost") != nullptr)
+    choices = IsCostOfElements(query.node) ? ElementWise(query) : CostOnlyChoices(query);
+  else if (const auto rule = Table().find(query.node.op); rule != Table().end())
     choices = rule->second(query);
   else if (IsElementWise(query.node))
     choices = ElementWise(query);

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "core/strategies/layout_lookups.h"
@@ -15,6 +16,22 @@ void KeepAttrs(Node* node, std::initializer_list<std::string_view> kept) {
   std::erase_if(node->attrs, [&](const auto& attr) {
     return attr.first != "_class" && std::ranges::find(kept, std::string_view(attr.first)) == kept.end();
   });
+}
+
+// Every whole number of a text by so much.
+std::string DividedNumbers(const std::string& text, int64_t by) {
+  std::string divided;
+  for (size_t i = 0; i < text.size();) {
+    int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), number);
+    if (error != std::errc()) {
+      divided += text[i++];
+      continue;
+    }
+    divided += std::to_string(number / by);
+    i = static_cast<size_t>(end - text.data());
+  }
+  return divided;
 }
 
 bool IsAlong(const SplitNode& split, int axis) {
@@ -230,14 +247,14 @@ std::vector<Shards> SplitNodes::SoftmaxOfParts(SplitNode* split) {
   Shards greatest, shifted, exponentials, sums;
   for (size_t r = 0; r < count; ++r)
     greatest.push_back(reduced("Max", "own_greatest", split->on_device[r].inputs[0], r));
-  greatest = conversions_.Greatest(scope, greatest);
+  greatest = conversions_.Greatest(scope, greatest, split->outputs[0].dtype);
   for (size_t r = 0; r < count; ++r) {
     NodeBuilder less = conversions_.New("Sub", scope, "shifted", r);
     shifted.push_back(less.Input(split->on_device[r].inputs[0]).Input(greatest[r]).Build());
     exponentials.push_back(conversions_.New("Exp", scope, "exponential", r).Input(shifted[r]).Build());
     sums.push_back(reduced("Sum", "own_sum", exponentials[r], r));
   }
-  sums = conversions_.Sum(scope, sums);
+  sums = conversions_.Sum(scope, sums, split->outputs[0].dtype);
   Shards result;
   for (size_t r = 0; r < count; ++r) {
     Node& node = split->on_device[r];
@@ -249,6 +266,30 @@ std::vector<Shards> SplitNodes::SoftmaxOfParts(SplitNode* split) {
   return Add(split);
 }
 
+// --- known by their cost alone ---
+
+void SplitNodes::ShareCost(SplitNode* split) {
+  std::vector<ShapeAttr> shapes;
+  for (size_t k = 0; k < split->outputs.size(); ++k)
+    shapes.push_back({ShapeOnDevice(split->outputs[k].shape, split->choice.outputs[k], devices_), ""});
+  const std::string cost = DividedNumbers(split->node.StringAttr("_lanescope_cost"), devices_);
+  for (Node& node : split->on_device) {
+    node.attrs["_lanescope_cost"] = cost;
+    if (node.FindAttr("_output_shapes") != nullptr) node.attrs["_output_shapes"] = shapes;
+  }
+  if (split->node.op != "AtenLogSoftmaxBackwardData") return;
+  // Over all classes the gradients are summed.
+  const std::string scope = ScopeOf(*split);
+  const Endpoint last = nodes_.Number(scope + "last", split->outputs[0].shape.rank() - 1);
+  Shards sums;
+  for (size_t r = 0; r < split->on_device.size(); ++r) {
+    NodeBuilder sum = conversions_.New("Sum", scope, "own_sum", r);
+    sums.push_back(sum.Input(split->on_device[r].inputs[0]).Input(last).Attr("keep_dims", true).Build());
+  }
+  sums = conversions_.Sum(scope, sums, split->outputs[0].dtype);
+  for (size_t r = 0; r < sums.size(); ++r) split->on_device[r].control_inputs.push_back(sums[r].node);
+}
+
 // --- by op ---
 
 std::vector<Shards> SplitNodes::Write(SplitNode split) {
@@ -257,6 +298,7 @@ std::vector<Shards> SplitNodes::Write(SplitNode split) {
   const bool any_parts = std::ranges::any_of(choice.inputs, &Layout::parts) ||
                          std::ranges::any_of(choice.outputs, &Layout::parts);
   if (!any_parts) return Add(&split);
+  if (split.node.FindAttr("_lanescope_cost") != nullptr) ShareCost(&split);
   const Layout& out = choice.outputs[0];
   if (ReadsShapeAlone(split.node)) return ShapeOfAll(&split);
   if (op == "Mean" && out.terms()) return MeanTerms(&split);

@@ -45,6 +45,8 @@ class SplitNodes {
   std::vector<Shards> FoundRows(SplitNode* split);
   std::vector<Shards> FoundElements(SplitNode* split);
   std::vector<Shards> SoftmaxOfParts(SplitNode* split);
+  // A device's share of the cost, and the shapes of its parts.
+  void ShareCost(SplitNode* split);
   // Where an integer lies in [0, count).
   Endpoint IsWithin(const std::string& scope, Endpoint integers, int64_t count, DataType type, size_t r);
   // `tensor` where `within`, which lacks the last axes of it; else 0.

@@ -55,6 +55,13 @@ std::vector<NodeId> NodesOf(const Graph& graph, const std::vector<const std::vec
   if (greatest == nullptr)
     Throw(Code::kInvalidArgument, "tensor-parallel: the graph has no matrices that GPUs could share");
   const Shape& shape = greatest->GetShapeAttr("shape");
+  if (std::ranges::any_of(shape.dims(), [&](Dim dim) { return dim % devices == 0; })) {
+    Throw(Code::kInvalidArgument,
+          "tensor-parallel: no matrix can be shared: none is read by a product or a look-up and updated "
+          "element "
+          "by element, not even '{}'",
+          greatest->name);
+  }
   int64_t nearest = devices;
   while (std::ranges::none_of(shape.dims(), [&](Dim dim) { return dim % nearest == 0; })) --nearest;
   Throw(Code::kInvalidArgument,

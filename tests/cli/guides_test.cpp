@@ -169,7 +169,7 @@ TEST_P(Guides, ShowWhatTheirCommandsPrint) {
 INSTANTIATE_TEST_SUITE_P(, Guides,
                          testing::Values(Page{"fastest-placement", 1}, Page{"second-gpu", 1},
                                          Page{"nvlink", 1}, Page{"trace", 1}, Page{"tune-a-placement", 0},
-                                         Page{"plan-a-cluster", 0}, Page{"which-plan", 0},
+                                         Page{"plan-a-cluster", 0}, Page{"which-plan", 1},
                                          Page{"read-a-trace", 0}, Page{"write-a-graph", 0},
                                          Page{"add-a-gpu", 0}),
                          [](const auto& page) {

@@ -80,6 +80,7 @@ class Model {
     Op("ApplyGradientDescent", update).Input(weight).Input(rate).Input(gradient).Build();
     spec_.targets.push_back(update);
   }
+  void Target(const std::string& name) { spec_.targets.push_back(name); }
   Workload Take(const std::string& loss = "loss") {
     spec_.fetches = {loss};
     spec_.loss = loss;
@@ -209,6 +210,45 @@ TEST(TensorParallelTest, PiecesOfAProductHaveTheSameHeads) {
                 1, 1e-5)
         << gpus;
   }
+}
+
+// A product, an op of each element that is known by its cost alone, a product, and an update of that kind.
+Workload KnownByCost() {
+  Model model;
+  const auto known = [&](const char* op, const std::string& name, const Shape& shape) {
+    NodeBuilder node = model.Op(op, name);
+    node.Attr("_lanescope_cost", R"({"flops": 96, "bytes": 480})");
+    node.Attr("_output_types", std::vector<DataType>{DataType::kFloat});
+    return node.Attr("_output_shapes", std::vector<ShapeAttr>{{shape, ""}});
+  };
+  const Endpoint x = model.Input("x", Shape{6, 4});
+  const Endpoint handle = model.Op("VarHandleOp", "v")
+                              .Attr("dtype", DataType::kFloat)
+                              .Attr("shape", Shape{4, 8})
+                              .Attr("shared_name", "v")
+                              .Build();
+  const Endpoint v =
+      model.Op("ReadVariableOp", "v/Read").Input(handle).Attr("dtype", DataType::kFloat).Build();
+  const Endpoint w = model.Weight("w", Shape{8, 4});
+  const Endpoint h = known("AtenSilu", "h", Shape{6, 8}).Input(model.Product("xv", x, v)).Build();
+  model.Loss(model.Product("y", h, w));
+  const Endpoint gradient = model.Product("dv", x, h, true);
+  const Endpoint update = known("FusedUpdate", "update", Shape{4, 8}).Input(gradient).Input(handle).Build();
+  model.Op("AssignVariableOp", "assign").Input(handle).Input(update).Build();
+  model.Target("assign");
+  return model.Take();
+}
+
+// Law: a device has its share of a cost that is known for the whole, and nothing is gathered for it.
+TEST(TensorParallelTest, CostsAreShared) {
+  const StepGraph written = Split(KnownByCost(), 2);
+  const Graph& graph = written.graph;
+  for (const std::string name : {"rank_1/h", "rank_1/update"})
+    EXPECT_EQ(graph.node(graph.FindNode(name)).StringAttr("_lanescope_cost"),
+              R"({"flops": 48, "bytes": 240})");
+  const Workload again("again", written.graph, written.spec);
+  EXPECT_EQ(again.info().of({again.graph().FindNode("rank_1/update"), 0}).shape, (Shape{4, 4}));
+  EXPECT_EQ(Count(graph, "CollectiveGatherV2"), 0);
 }
 
 // Law: what is no transformer is right all the same; ops without a rule take and give whole tensors.
