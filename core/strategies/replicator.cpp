@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/graph/batch_share.h"
 #include "core/inputs/step_request.h"
 #include "core/schedule/compile/op_traits.h"
 
@@ -103,6 +104,7 @@ class Replicator {
     const bool replicated = role(id) == Role::kReplicated;
     for (int r = 0; r < (replicated ? replicas() : 1); ++r) {
       Node node = graph_.node(id);
+      if (replicated) TakeBatchShare(replicas(), &node);
       if (replicated) node.name = ReplicaName(id, r);
       SetDevice(id, replicated ? r : -1, &node);
       RenameColocation(id, r, &node);
