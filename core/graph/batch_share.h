@@ -6,11 +6,10 @@
 
 namespace lanescope {
 
-// Of a node with the attribute `_lanescope_batch` ({"axes": [[0], []], "flops": n, "bytes": n}): divides the
-// named axes of
-// `_output_shapes`, one list an output, and what `_lanescope_cost` has beyond these FLOPs and bytes, by
-// `parts`. Leaves other nodes alone. Throws InvalidArgument naming the node where the attribute is damaged or
-// an axis does not divide.
+// Divides the work and the outputs of a node by `parts`, if it has the attribute `_lanescope_batch`:
+// {"axes": [[0], []], "flops": n, "bytes": n}. By output these axes of `_output_shapes` are divided, and what
+// `_lanescope_cost` has beyond these FLOPs and bytes. Other nodes stay as they are. Throws InvalidArgument
+// naming the node where the attribute is damaged or an axis does not divide.
 void TakeBatchShare(int parts, Node* node);
 
 }  // namespace lanescope

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from lanescope.torch import export  # noqa: E402
-from torch_steps import lanescope, losses, losses_of_pytorch, run  # noqa: E402
+from torch_steps import lanescope, losses_of_pytorch, run  # noqa: E402
 
 nn = torch.nn
 
