@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/graph/batch_share.h"
 #include "core/inputs/step_request.h"
 #include "core/schedule/compile/op_traits.h"
 #include "core/strategies/colocation.h"
@@ -105,6 +106,7 @@ class Replicator {
     const bool replicated = role(id) == Role::kReplicated;
     for (int r = 0; r < (replicated ? replicas() : 1); ++r) {
       Node node = graph_.node(id);
+      if (replicated) TakeBatchShare(replicas(), &node);
       if (replicated) node.name = ReplicaName(id, r);
       SetDevice(id, replicated ? r : -1, &node);
       KeepColocation(id, r, &node);

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs exported from PyTorch follow the batch that they are fed, so that strategies share it out."""
 
+import json
+import os
+import re
+import subprocess
+
 import numpy
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from lanescope.torch import export  # noqa: E402
-from torch_steps import losses, losses_of_pytorch, run  # noqa: E402
+from torch_steps import lanescope, losses_of_pytorch, run  # noqa: E402
 
 nn = torch.nn
 
@@ -104,3 +109,56 @@ def test_a_square_of_the_batch_is_no_law():
 
     with pytest.raises(ValueError, match="a batch of 4 alone"):
         export(Contrast(), torch.ones(4, 6), batch_axis=0)
+
+
+class Sampled(nn.Module):
+    """Has an op that is known by its cost alone."""
+
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(3 * 64, 5)
+
+    def forward(self, x):
+        grid = torch.zeros(1, 8, 8, 2).expand(x.shape[0], 8, 8, 2) + x[:, :2].movedim(1, -1)
+        return self.out(nn.functional.grid_sample(x, grid, align_corners=False).flatten(1))
+
+
+@pytest.fixture(name="sampled")
+def graph_with_costs(tmp_path):
+    model, x, y = Sampled(), torch.ones(8, 3, 8, 8), torch.arange(8) % 5
+    exported = export(model, x, torch.optim.SGD(model.parameters(), 0.1), nn.functional.cross_entropy, labels=(y,), batch_axis=0)
+    assert exported.cost_only
+    lanescope("devices", "--make", "dgx-h100:8", "-o", tmp_path / "dgx.json")
+    return exported
+
+
+@pytest.mark.parametrize("strategy", ["data-parallel", "fsdp", "pipeline"])
+def test_ops_that_are_known_by_cost_are_shared_out(strategy, sampled, tmp_path):
+    sampled.save(str(tmp_path / "m.pb"))
+    assert "step_ns" in lanescope("simulate", tmp_path / "m.pb", "--machine", tmp_path / "dgx.json", "--strategy", strategy)
+
+
+def test_a_part_has_its_share_of_the_work(sampled, tmp_path):
+    """Nothing of these ops' work is there without a batch, so that each of eight replicas has an eighth of it."""
+    sampled.save(str(tmp_path / "m.pb"))
+    written = tmp_path / "parts.pb"
+    lanescope("place", tmp_path / "m.pb", "--machine", tmp_path / "dgx.json", "--strategy", "data-parallel", "-o", written)
+    costs = [json.loads(text) for text in costs_in(sampled.graph_def)]
+    parts = [json.loads(text) for text in costs_in(written.read_bytes())]
+    assert len(parts) == 8 * len(costs)
+    assert sum(each["flops"] for each in parts) == sum(each["flops"] for each in costs)
+
+
+def costs_in(graph_def):
+    return re.findall(rb'\{"(?:flops|bytes)"[^{}]*\}', graph_def)
+
+
+@pytest.mark.parametrize(("damage", "said"), [(b'"axes": [[9]]', "an axis that the output has not"), (b'"axis": [[0]]', "no JSON object with axes")])
+def test_a_damaged_share_is_told(damage, said, sampled, tmp_path):
+    sampled.graph_def = sampled.graph_def.replace(b'"axes": [[0]]', damage)
+    sampled.save(str(tmp_path / "m.pb"))
+    done = subprocess.run([os.environ["LANESCOPE"], "simulate", tmp_path / "m.pb", "--machine", tmp_path / "dgx.json", "--strategy",
+                           "data-parallel"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1

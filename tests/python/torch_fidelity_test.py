@@ -3,6 +3,7 @@
 
 import collections
 import copy
+import functools
 
 import numpy
 import pytest
@@ -285,6 +286,10 @@ def test_numbers_are_taken_to_be_finite_where_a_model_asks(tmp_path):
 
 def test_a_model_keeps_nothing_of_a_trace():
     """Its cache would hold tensors without content: the next call has none to give."""
+    @functools.lru_cache
+    def table(size):
+        return torch.arange(size)
+
     class Remembers(nn.Module):
         def __init__(self):
             super().__init__()
@@ -292,8 +297,9 @@ def test_a_model_keeps_nothing_of_a_trace():
 
         def forward(self, x):
             self.last = self.tables.setdefault("scale", x.new_ones(1) * 2)
-            return self.layers(x * self.last)
+            return self.layers(x * self.last + table(8))
 
     model = Remembers()
     export(model, X, torch.optim.SGD(model.parameters(), 0.1), cross_entropy, labels=(Y,))
     assert model.tables == {} and not hasattr(model, "last")
+    assert table(8).tolist() == list(range(8))

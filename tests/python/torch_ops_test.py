@@ -43,6 +43,7 @@ FUNCTIONS = {
     "sort": lambda x: (*x.sort(1), *x.sort(0, descending=True), x.argsort(1)),
     "as_strided in place": lambda x: (strided(x, (2, 2), (4, 1), 1), strided(x, (4, 4), (1, 4), 0), strided(x.t(), (2, 3), (4, 1), 4)),
     "below a diagonal": lambda x: (x.tril(-1), x.triu(1), x.tril(1), VOLUME.tril(-2)),
+    "linspace": lambda x: x * torch.linspace(-1, 2, 4),
     "cut by padding": lambda x: (nn.functional.pad(x, (-1, 2)), nn.functional.pad(x, (0, 0, -2, -1))),
     "largest of rows": lambda x: (*x.max(1), *x.min(0, keepdim=True), x.argmax(), x.argmin(1, keepdim=True)),
     "cubic": lambda x: (nn.functional.interpolate(x[None, None], size=(7, 3), mode="bicubic"),

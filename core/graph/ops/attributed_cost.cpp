@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work, time and memory of one launch: by the op's definition or by the node's `_lanescope_cost`.
+// Work, time and memory of one launch: by the op's definition or by the node's `_lanescope_cost`, whole or of
+// a part of the batch.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/graph/batch_share.h"
 #include "core/graph/op.h"
 #include "core/graph/ops/common.h"
 
@@ -12,6 +14,8 @@ namespace {
 
 constexpr int64_t kBytesOfString = 32;
 constexpr std::string_view kCostAttr = "_lanescope_cost";
+constexpr std::string_view kBatchAttr = "_lanescope_batch";
+constexpr std::string_view kShapesAttr = "_output_shapes";
 
 [[noreturn]] void ThrowCost(const Node& node, std::string_view problem) {
   Throw(Code::kInvalidArgument,
@@ -63,7 +67,57 @@ OpWork WorkByDefinition(const OpDef* def, const Node& node, std::span<const Tens
   return work;
 }
 
+[[noreturn]] void ThrowBatch(const Node& node, std::string_view problem) {
+  Throw(Code::kInvalidArgument, "node '{}': attribute '{}' {}; export the model again", node.name, kBatchAttr,
+        problem);
+}
+
+void ShareWork(int parts, const nlohmann::json& batch, Node* node) {
+  nlohmann::json cost = CostOf(*node);
+  if (cost.is_null()) ThrowBatch(*node, "is of a node without a cost");
+  for (const char* of : {"flops", "bytes"}) {
+    const std::optional<int64_t> whole = Count(*node, cost, of), fixed = Count(*node, batch, of);
+    if (!whole.has_value() || !fixed.has_value()) continue;
+    if (*fixed > *whole) ThrowBatch(*node, "has more work than the node");
+    cost[of] = *fixed + (*whole - *fixed) / parts;
+  }
+  node->attrs[std::string(kCostAttr)] = cost.dump();
+}
+
+void ShareShapes(int parts, const nlohmann::json& axes, Node* node) {
+  const auto found = node->attrs.find(std::string(kShapesAttr));
+  if (found == node->attrs.end()) return;
+  auto* shapes = std::get_if<std::vector<ShapeAttr>>(&found->second);
+  if (shapes == nullptr || shapes->size() != axes.size())
+    ThrowBatch(*node, "has other outputs than the node");
+  for (size_t k = 0; k < axes.size(); ++k) {
+    Shape& shape = (*shapes)[k].shape;
+    for (const nlohmann::json& axis : axes[k]) {
+      if (!axis.is_number_unsigned() || !shape.IsExact() ||
+          axis.get<uint64_t>() >= static_cast<uint64_t>(shape.rank()))
+        ThrowBatch(*node, "has an axis that the output has not");
+      const int d = axis.get<int>();
+      if (shape.dim(d) % parts != 0)
+        ThrowBatch(*node, fmt::format("has {}, which {} do not share", shape.dim(d), parts));
+      shape.set_dim(d, shape.dim(d) / parts);
+    }
+  }
+}
+
 }  // namespace
+
+void TakeBatchShare(int parts, Node* node) {
+  const AttrValue* attr = node->FindAttr(kBatchAttr);
+  if (attr == nullptr) return;
+  const auto* text = std::get_if<std::string>(attr);
+  const nlohmann::json batch =
+      text == nullptr ? nlohmann::json() : nlohmann::json::parse(*text, nullptr, false);
+  if (!batch.is_object() || !batch.contains("axes") || !batch["axes"].is_array())
+    ThrowBatch(*node, "is no JSON object with axes");
+  ShareWork(parts, batch, node);
+  ShareShapes(parts, batch["axes"], node);
+  node->attrs.erase(std::string(kBatchAttr));  // a part is not cut again
+}
 
 OpWork WorkOf(const Node& node, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
   OpWork work = WorkByDefinition(OpRegistry::Global().Find(node.op), node, inputs, outputs);

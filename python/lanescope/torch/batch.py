@@ -98,9 +98,25 @@ class BatchOpener:
                 self._refuse(name, f"a constant of {op} has other axes with another batch")
             elif contents[0].data != contents[1].data:
                 inputs[number] = self._followed(name, number, contents)
+        parts = self._parts(attrs, other_attrs)
         for key in attrs:
             if not self._same(attrs[key], other_attrs[key]):
                 attrs[key] = self._attr(name, key, attrs[key], other_attrs[key])
+        attrs.update(parts)
+
+    def _parts(self, mine, other):
+        """How a node that says its own cost and shapes is cut with the batch: by output the axes that are shares of it, and
+        what of its work does not grow with it."""
+        costs = [json.loads(attrs["_lanescope_cost"]) for attrs in (mine, other) if "_lanescope_cost" in attrs]
+        shapes = [attrs.get("_output_shapes", []) for attrs in (mine, other)]
+        if len(costs) < 2 or (costs[0] == costs[1] and shapes[0] == shapes[1]):
+            return {}
+        axes = [[axis for axis, (x, y) in enumerate(zip(*pair)) if x != y] for pair in zip(*shapes)]
+        p, q = self._sizes
+        if any(one[axis] * q != two[axis] * p for one, two, found in zip(*shapes, axes) for axis in found):
+            return {}
+        fixed = {of: min(max(0, at_batch([cost[of] for cost in costs], self._sizes, 0)), costs[0][of]) for of in costs[0]}
+        return {"_lanescope_batch": json.dumps({"axes": axes, **fixed})}
 
     @staticmethod
     def _content(emitter, ref):

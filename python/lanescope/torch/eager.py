@@ -3,6 +3,8 @@
 
 import contextlib
 import copy
+import functools
+import gc
 import inspect
 import os
 
@@ -101,7 +103,7 @@ def initialize(model, inputs):
 
 @contextlib.contextmanager
 def as_before(model):
-    """What modules remember of a trace, as tensors without content in a cache of theirs, is forgotten."""
+    """What modules and functions remember of a trace, as tensors without content in a cache of theirs, is forgotten."""
     before = {module: {name: (value, value.copy() if type(value) in (dict, list) else None)
                        for name, value in vars(module).items() if name not in _OF_MODULES} for module in model.modules()}
     try:
@@ -116,6 +118,17 @@ def as_before(model):
                 if content is not None:
                     value.clear()
                     (value.update if isinstance(value, dict) else value.extend)(content)
+        for each in gc.get_objects():
+            if type(each) is functools._lru_cache_wrapper and _holds_fakes(each):
+                each.cache_clear()
+
+
+def _holds_fakes(cache):
+    """It refers to its results, or to a table of them where it has no limit."""
+    found = gc.get_referents(cache)
+    found += gc.get_referents(*(each for each in found if isinstance(each, dict)))
+    several = [leaf for each in found if type(each) in (tuple, list) for leaf in each]
+    return any(isinstance(each, FakeTensor) for each in (*found, *several))
 
 
 def left_out(model, plain, optimizer, trains):

@@ -3,7 +3,10 @@
 
 import math
 
+import numpy
+
 from lanescope.torch.emitter import Value
+from lanescope.torch.graph_def import FLOATS
 from lanescope.torch.ops import rule
 from lanescope.torch.ops.elementwise import result_dtype
 from lanescope.torch.ops.elementwise import select as chosen
@@ -205,6 +208,12 @@ def arange(e, node, *args, **_):
     if dtype not in ("int32", "int64", "float32"):
         return None
     return e.op("Range", [e.const(each, dtype) for each in limits], dtype, (count,), types={"Tidx": dtype})
+
+
+@rule("linspace.default")
+def linspace(e, node, start, end, count, **_):
+    dtype = result_dtype(node)
+    return Value(e.const(numpy.linspace(start, end, count), dtype), dtype, (count,)) if dtype in FLOATS else None
 
 
 @rule("copy.default", "copy_.default")
