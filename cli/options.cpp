@@ -101,7 +101,7 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
   command->add_flag_callback(
       "--no-soft-placement", [this] { soft_placement = false; },
       "Fail where a requested device cannot be used");
-  command->add_flag("--fusion", fuse, "Let nodes share a launch on devices other than physical GPUs");
+  command->add_flag("--fusion", fuse, "Let nodes share launches; on physical GPUs where NVRTC is installed");
 }
 
 study::WorkloadOptions StepOptions::On(const Machine& here) const {

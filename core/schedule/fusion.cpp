@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <map>
 #include <numeric>
 #include <set>
@@ -63,6 +64,9 @@ bool IsReduction(std::string_view op) {
 
 constexpr size_t kNamed = 6;
 
+// The only thing that is published: no order with anything else is needed.
+std::atomic<bool (*)()> hardware_runs_fused{nullptr};
+
 // A launch of several nodes reads and writes so much beside what its updates do by themselves. It is negative
 // where these find a gradient in the cache.
 int64_t OperandBytes(const Graph& graph, const Schedule& schedule, const Command& command) {
@@ -110,6 +114,20 @@ FusionRole FusionRoleOf(const Node& node) {
   if (node.op == "Softmax" || node.op == "LogSoftmax") return FusionRole::kRowWise;
   if (IsReduction(node.op)) return FusionRole::kReduction;
   return IsElementWise(node) ? FusionRole::kElementWise : FusionRole::kNone;
+}
+
+bool RunsFused(const DeviceSpec& device) {
+  if (!device.is_hardware()) return true;
+  bool (*const runs)() = hardware_runs_fused.load(std::memory_order_relaxed);
+  return runs != nullptr && runs();
+}
+void SetHardwareRunsFused(bool (*runs)()) { hardware_runs_fused.store(runs, std::memory_order_relaxed); }
+
+bool RunsFusedOnHardware(const Node& node, DataType dtype) {
+  constexpr std::array<std::string_view, 7> kChecked = {"Div", "FloorDiv", "FloorMod",   "Mod",
+                                                        "Pow", "RealDiv",  "TruncateDiv"};
+  const bool fraction = dtype == DataType::kFloat || dtype == DataType::kDouble;
+  return node.op != "Digamma" && (fraction || !IsOneOf(kChecked, node.op));
 }
 
 int GradientInput(std::string_view op) {

@@ -44,8 +44,13 @@ bool CanIndex(const Node& node, std::span<const Shape> inputs, const Shape& outp
 // that is not what the broadcast is. Exact shapes.
 int64_t RowRun(const Shape& input, const Shape& output);
 
-// Devices of host memory run fused launches, and modelled ones are taken to; CUDA has no such kernels yet.
-inline bool RunsFused(const DeviceSpec& device) { return !device.is_hardware(); }
+// Devices of host memory run fused launches, and modelled ones are taken to. Physical GPUs do where their
+// kernels can be made in this process: `runs` says so, once there are such GPUs. Thread-safe.
+bool RunsFused(const DeviceSpec& device);
+void SetHardwareRunsFused(bool (*runs)());
+// Whether kernels for physical GPUs can be made of the node: its arithmetic is one of the functors that
+// these are made of (exec/functors), and needs no check of its operands.
+bool RunsFusedOnHardware(const Node& node, DataType dtype);
 
 // By node of the launch: a number that nodes have in common if one reads what another makes, over any
 // others of these. An update has that of what makes its gradient, and of what an assignment before it has

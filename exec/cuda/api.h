@@ -15,6 +15,7 @@
 
 namespace lanescope::exec::cuda {
 
+using KernelHandle = struct KernelTag*;        // of a binary that was loaded; null is none
 using PartitionHandle = struct PartitionTag*;  // a share of a GPU's multiprocessors; null is none
 
 struct GpuProperties {
@@ -82,6 +83,13 @@ class Api : public StreamDriver, public GraphCapture {
   virtual std::unique_ptr<StreamContext> MakeLaunch(const LaunchSpec& spec) = 0;
   // On the current device, for a stream of it.
   virtual std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, const LaunchSpec& spec) = 0;
+
+  // The function of this name of a binary that NVRTC has made, for the current device.
+  virtual KernelHandle LoadKernel(const std::string& binary, const char* name) = 0;
+  virtual void UnloadKernel(KernelHandle kernel) noexcept = 0;
+  // On the current device. `argument`: the address of its only argument.
+  virtual void LaunchKernel(KernelHandle kernel, StreamHandle stream, int64_t blocks, int threads,
+                            void* argument) = 0;
 };
 
 }  // namespace lanescope::exec::cuda

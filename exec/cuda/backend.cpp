@@ -6,6 +6,7 @@
 #include "exec/cuda/cuda_device.h"
 #include "exec/cuda/cuda_module.h"
 #include "exec/cuda/detect_gpus.h"
+#include "exec/cuda/fused_launch.h"
 #include "exec/device/backends.h"
 
 namespace lanescope::exec::cuda {
@@ -40,7 +41,11 @@ class CudaBackend : public Backend {
   IdVector<DeviceId, std::unique_ptr<Device>> MakeDevices(const Machine& machine,
                                                           const DeviceOptions& options) override;
   int CountGpus(std::string* reason) override { return CountVisibleGpus(reason); }
-  bool Load(std::string* reason) override { return LoadCudaModule(reason) != nullptr; }
+  bool Load(std::string* reason) override {
+    if (LoadCudaModule(reason) == nullptr) return false;
+    OfferFusedLaunches();
+    return true;
+  }
   bool LaunchesTogether(std::string* reason) override { return LoadNccl(reason) != nullptr; }
   std::string PeerLibrary(std::string* reason) override {
     const auto library = Load(reason) ? LoadNccl(reason) : nullptr;
@@ -75,6 +80,7 @@ IdVector<DeviceId, std::unique_ptr<Device>> CudaBackend::MakeDevices(const Machi
                                     [this](const DeviceSpec& spec) { return Serves(spec); });
     Throw(Code::kFailedPrecondition, "{} is a GPU, but {}; use virtual devices", first->local_name(), reason);
   }
+  OfferFusedLaunches();
   CheckOrdinals(machine, &module->api());
   EnablePeers(machine, &module->api());
   const auto set = std::make_shared<PartitionSet>(&module->api());

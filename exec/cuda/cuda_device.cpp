@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/units.h"
+#include "exec/cuda/fused_launch.h"
 #include "exec/device/thread_team.h"
 
 namespace lanescope::exec::cuda {
@@ -176,6 +177,14 @@ StreamContext* CudaDevice::launch() {
     launch_ = api().MakeLaunch(spec);
   }
   return launch_.get();
+}
+
+std::unique_ptr<Kernel> CudaDevice::MakeFusedKernel(const Graph& graph, const Schedule& schedule,
+                                                    const Command& command) {
+  const FusedPlace place{&api(), ordinal(), stream(QueueKind::kCompute),
+                         [this](int64_t bytes) { return Allocate(bytes); },
+                         [this](void* memory) { Free(memory); }};
+  return MakeCudaFusedKernel(place, graph, schedule, command);
 }
 
 // Of all the GPU's multiprocessors, whatever the share.

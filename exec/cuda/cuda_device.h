@@ -65,6 +65,8 @@ class CudaDevice : public StreamDevice {
   JointDriver* joint() override { return nccl_.get(); }
   PeerDriver* peers() override { return &peers_; }
   StreamContext* launch() override;  // made at the first call
+  std::unique_ptr<Kernel> MakeFusedKernel(const Graph& graph, const Schedule& schedule,
+                                          const Command& command) override;
   std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) override;
   std::string advice() const override { return "CUDA_LAUNCH_BLOCKING=1 with --no-cuda-graph names the op"; }
 

@@ -126,6 +126,13 @@ class StreamDevice : public Device {
   virtual std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, StreamHandle stream) = 0;
   // Advice for work that fails after it was issued, for the end of the message; may be empty.
   virtual std::string advice() const { return ""; }
+  // The kernel of a launch that runs several nodes, where RunsFused says that the device has such.
+  virtual std::unique_ptr<Kernel> MakeFusedKernel(const Graph& graph, const Schedule& schedule,
+                                                  const Command& command);
 };
+
+inline std::unique_ptr<Kernel> StreamDevice::MakeFusedKernel(const Graph&, const Schedule&, const Command&) {
+  Throw(Code::kUnimplemented, "{} runs no launches of several nodes", spec().local_name());
+}
 
 }  // namespace lanescope::exec

@@ -215,7 +215,9 @@ class ScheduleLoader {
     const Node& node = graph_.node(command.node);
     Device& device = roles_.QueueDevice(number);
     if (command.fused >= 0) {
-      loaded->kernel = MakeFusedKernel(graph_, schedule_, command);
+      loaded->kernel = roles_.RoleOf(number) == StreamRole::kKernel
+                           ? device.streams()->MakeFusedKernel(graph_, schedule_, command)
+                           : MakeFusedKernel(graph_, schedule_, command);
     } else if (roles_.RoleOf(number) != StreamRole::kJoint) {
       loaded->kernel = roles_.KernelsFor(number).Create(node);
     }

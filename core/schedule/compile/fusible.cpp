@@ -23,7 +23,7 @@ class RoleFinder {
       case FusionRole::kAssign:
         return IsWrittenThrough(command);
       case FusionRole::kUpdate:
-        return IsExact(command);
+        return IsExact(command) && (!draft_.machine.device(device).is_hardware() || IsStep(command, device));
     }
     return false;
   }
@@ -60,6 +60,15 @@ class RoleFinder {
            std::ranges::all_of(draft_.Outputs(command), exact);
   }
 
+  // It steps floats or doubles, and all that is no handle lies in the memory of the device.
+  bool IsStep(const Command& command, DeviceId device) const {
+    const std::string& op = draft_.node(command.node).op;
+    const DataType dtype = draft_.value(draft_.Inputs(command)[static_cast<size_t>(GradientInput(op))]).dtype;
+    return (dtype == DataType::kFloat || dtype == DataType::kDouble) &&
+           std::ranges::all_of(draft_.Inputs(command),
+                               [&](ValueId v) { return draft_.value(v).device == device; });
+  }
+
   bool IsIndexed(const Command& command, DeviceId device) const {
     if (command.num_outputs != 1 || !IsExact(command)) return false;
     std::vector<Shape> shapes;
@@ -68,6 +77,9 @@ class RoleFinder {
       shapes.push_back(ShapeOf(input));
     }
     const ValueId output = draft_.Outputs(command)[0];
+    if (draft_.machine.device(device).is_hardware() &&
+        !RunsFusedOnHardware(draft_.node(command.node), draft_.value(output).dtype))
+      return false;
     return IsPlain(output, device) && ShapeOf(output).NumElements() > 0 &&
            CanIndex(draft_.node(command.node), shapes, ShapeOf(output));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command can be to a launch of several nodes. Private to the pass Fuse.
+// The role that a command can have in a launch of several nodes. Private to the pass Fuse.
 #pragma once
 
 #include "core/schedule/compile/draft.h"

@@ -226,6 +226,15 @@ class RuntimeApi : public Api {
     cudaGraphDestroy(recorded->graph);
   }
 
+  KernelHandle LoadKernel(const std::string& binary, const char* name) override {
+    return LoadMadeKernel(binary, name);
+  }
+  void UnloadKernel(KernelHandle kernel) noexcept override { UnloadMadeKernel(kernel); }
+  void LaunchKernel(KernelHandle kernel, StreamHandle stream, int64_t blocks, int threads,
+                    void* argument) override {
+    LaunchMadeKernel(kernel, cuda::ToCuda(stream), blocks, threads, argument);
+  }
+
   std::unique_ptr<StreamContext> MakeLaunch(const LaunchSpec& spec) override {
     return MakeStreamLaunch(spec);
   }

@@ -24,4 +24,9 @@ std::vector<Partition> MakePartitions(int ordinal, const std::vector<int>& group
 void DropPartition(PartitionHandle partition) noexcept;
 cudaStream_t MakePartitionStream(PartitionHandle partition, int priority);
 
+// Api's calls of kernels made at run time.
+KernelHandle LoadMadeKernel(const std::string& binary, const char* name);
+void UnloadMadeKernel(KernelHandle kernel) noexcept;
+void LaunchMadeKernel(KernelHandle kernel, cudaStream_t stream, int64_t blocks, int threads, void* argument);
+
 }  // namespace lanescope::exec::cuda

@@ -89,6 +89,11 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   void AbandonCapture(StreamHandle stream) noexcept override;
   void LaunchGraph(GraphHandle graph, StreamHandle stream) override;
   void DestroyGraph(GraphHandle graph) noexcept override;
+  // Kernels that were made at run time are counted, and write nothing.
+  cuda::KernelHandle LoadKernel(const std::string& binary, const char* name) override;
+  void UnloadKernel(cuda::KernelHandle kernel) noexcept override;
+  void LaunchKernel(cuda::KernelHandle kernel, StreamHandle stream, int64_t blocks, int threads,
+                    void* argument) override;
   std::unique_ptr<StreamContext> MakeLaunch(const cuda::LaunchSpec& spec) override;
   std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, const cuda::LaunchSpec& spec) override;
 

@@ -40,6 +40,21 @@ class StubLoad : public DeviceLoad {
 
 }  // namespace
 
+cuda::KernelHandle StubCuda::LoadKernel(const std::string& binary, const char* name) {
+  Count("cuModuleLoadData");
+  LANESCOPE_CHECK(!binary.empty() && std::string_view(name) == "fused");
+  return reinterpret_cast<cuda::KernelHandle>(new int);
+}
+
+void StubCuda::UnloadKernel(cuda::KernelHandle kernel) noexcept { delete reinterpret_cast<int*>(kernel); }
+
+void StubCuda::LaunchKernel(cuda::KernelHandle kernel, StreamHandle stream, int64_t blocks, int threads,
+                            void* argument) {
+  Count("cuLaunchKernel");
+  LANESCOPE_CHECK(kernel != nullptr && blocks > 0 && threads > 0 && argument != nullptr);
+  Enqueue(stream, [] {});
+}
+
 std::unique_ptr<StreamContext> StubCuda::MakeLaunch(const cuda::LaunchSpec& spec) {
   return std::make_unique<StubLaunch>(this, spec);
 }
