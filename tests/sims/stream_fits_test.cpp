@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is fitted to measured steps of a GPU's streams. Every expected time is counted by hand.
+// Effects that are fitted to measured steps of a GPU's streams. Every expected time is counted by hand.
 #include <gtest/gtest.h>
 
 #include "sims/effects/front_end.h"

@@ -95,7 +95,7 @@ class SnapshotReader {
     return changes;
   }
 
-  // What was given out before the first change: freed in the history or in use at its end, and not allocated
+  // Blocks given out before the first change: freed in the history or in use at its end, and not allocated
   // in it.
   std::unordered_map<int64_t, Block> BlocksBefore(int64_t device, const std::vector<Change>& changes) const {
     std::unordered_map<int64_t, Block> before;

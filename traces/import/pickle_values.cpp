@@ -79,7 +79,7 @@ class PickleMachine {
     stack_.pop_back();
     return value;
   }
-  // What was pushed since the last mark, which goes, too.
+  // All pushed since the last mark, which goes, too.
   std::vector<int> PopToMark() {
     const auto mark = std::find(stack_.rbegin(), stack_.rend(), kMark);
     if (mark == stack_.rend()) Fail("a mark is missing");

@@ -23,7 +23,7 @@ class PickleValues {
   PickleValues(std::string_view bytes, const std::string& name, const std::atomic<bool>* cancelled);
 
   int root() const { return root_; }
-  // Of a number that is not there, and of values of other kinds: 0, "", no elements.
+  // A number that is not there, and values of other kinds, are 0, "" or no elements.
   Kind KindOf(int value) const;
   int64_t NumberOf(int value) const;
   std::string_view TextOf(int value) const;
