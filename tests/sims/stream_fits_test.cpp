@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is fitted to measured steps of a GPU's streams. Every expected time is counted by hand.
+// Fits to measured steps of the streams of a GPU. Every expected time is counted by hand.
 #include <gtest/gtest.h>
 
 #include "sims/effects/front_end.h"
