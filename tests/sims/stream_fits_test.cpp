@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Effects that are fitted to measured steps of a GPU's streams. Every expected time is counted by hand.
+// Fits to measured steps of the streams of a GPU. Every expected time is counted by hand.
 #include <gtest/gtest.h>
 
 #include "sims/effects/front_end.h"
@@ -60,8 +60,8 @@ class StreamFits : public testing::Test {
 // Law: the mean of gaps counts, for they add up, but what began late does not; a look is the usual gap.
 TEST_F(StreamFits, GapsAreMeansOfThoseInTime) {
   const EffectSet effects = Fit(110'000);
-  const auto& gaps = effects.Get<StreamGap>().ns[static_cast<size_t>(DeviceKind::kCuda)];
-  EXPECT_EQ(gaps[static_cast<size_t>(QueueClass::kStream)], 1'500);
+  const auto gaps = effects.Get<StreamGap>();
+  EXPECT_EQ(gaps.ns[static_cast<size_t>(DeviceKind::kCuda)][static_cast<size_t>(QueueClass::kStream)], 1'500);
   EXPECT_EQ(effects.Get<StreamHandOff>().between_ns, 3'000);
   EXPECT_GE(effects.Get<FrontEnd>().look_ns, 1'000);
   EXPECT_LE(effects.Get<FrontEnd>().look_ns, 2'000);
