@@ -15,8 +15,12 @@ void RenameColocation(Node* node, const std::function<std::optional<std::string>
   if (listed == nullptr) return;
   std::vector<std::string> kept;
   for (const std::string& text : *listed) {
-    const std::string name = text.starts_with(kPrefix) ? text.substr(kPrefix.size()) : text;
-    if (const std::optional<std::string> renamed = now(name)) kept.push_back(std::string(kPrefix) + *renamed);
+    if (!text.starts_with(kPrefix)) {
+      kept.push_back(text);
+      continue;
+    }
+    const std::optional<std::string> renamed = now(text.substr(kPrefix.size()));
+    if (renamed) kept.push_back(std::string(kPrefix) + *renamed);
   }
   if (kept.empty())
     node->attrs.erase("_class");

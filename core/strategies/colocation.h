@@ -11,8 +11,8 @@
 
 namespace lanescope {
 
-// `now`: what a named node is called; none: the node lies beside it no more. A node that is left with none
-// loses the attribute.
+// `now`: what a named node is called; none: the node lies beside it no more. Other classes stay. A node that
+// is left with none loses the attribute.
 void RenameColocation(Node* node, const std::function<std::optional<std::string>(const std::string&)>& now);
 
 }  // namespace lanescope

@@ -23,7 +23,7 @@ bool IsFloating(DataType type) {
 // The input that is the variable which an update writes first; none: the node is no update. One that is known
 // by its cost alone stands before the assignment, and reads the handles.
 std::optional<size_t> UpdatedInput(const Node& node) {
-  if (node.op == kFusedUpdate) return 1;
+  if (node.op == kFusedUpdate && node.inputs.size() > 1) return 1;
   const OpDef* def = OpRegistry::Global().Find(node.op);
   if (def == nullptr || def->role != StateRole::kUpdate || def->updates.empty()) return std::nullopt;
   return static_cast<size_t>(def->updates[0]);
@@ -66,7 +66,8 @@ LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector
     order_.push_back(id);
     const bool on_host = graph.node(id).device.find("CPU") != std::string::npos ||
                          graph.node(id).device.find("cpu") != std::string::npos;
-    once_[id] = on_host || RunsOnce(graph.node(id)) ? 1 : 0;
+    const bool is_wrong = graph.problems.contains(id);  // compiling the step will say so
+    once_[id] = on_host || is_wrong || RunsOnce(graph.node(id)) ? 1 : 0;
   }
   FindCuttable(fanout_);
   for (int round = 0; round < kMostRounds; ++round) {
