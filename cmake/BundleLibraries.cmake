@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Copies the libraries that `program` and those in `loaded_later` need into `folder`, under the names by which they are
-# loaded. The C and C++ libraries are the system's: its graphics drivers need newer ones than any package brings.
+# Copies the libraries in `loaded_later`, and what those, `program` and `modules` need, into `folder`, under the names by which
+# they are loaded. The C and C++ libraries are the system's: its graphics drivers need newer ones than any package brings.
 file(GET_RUNTIME_DEPENDENCIES
-  EXECUTABLES ${program} LIBRARIES ${loaded_later}
+  EXECUTABLES ${program} LIBRARIES ${loaded_later} MODULES ${modules}
   RESOLVED_DEPENDENCIES_VAR libraries UNRESOLVED_DEPENDENCIES_VAR missing
   PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s)\\.so")
 if(missing)

@@ -75,17 +75,19 @@ set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_FILE_NAME lanescope-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 find_library(LANESCOPE_OPENBLAS NAMES libopenblas.so.0 openblas)
 mark_as_advanced(LANESCOPE_OPENBLAS)
-# lanescope_bundle_libraries(FOLDER COMPONENT [EXCLUDE_FROM_ALL]): installs what the program needs where its RPATH looks.
-function(lanescope_bundle_libraries folder component)
+# lanescope_bundle_libraries(FOLDER COMPONENT MODULES [EXCLUDE_FROM_ALL]): installs what the program and modules need where
+# their RPATHs look.
+function(lanescope_bundle_libraries folder component modules)
   install(CODE "set(program $<TARGET_FILE:lanescope>)
 set(loaded_later \"${LANESCOPE_OPENBLAS}\")
+set(modules \"${modules}\")
 set(folder \"${folder}\")
 include(\"${PROJECT_SOURCE_DIR}/cmake/BundleLibraries.cmake\")" COMPONENT ${component} ${ARGN})
 endfunction()
-lanescope_bundle_libraries("\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/lanescope" bundle EXCLUDE_FROM_ALL)
+lanescope_bundle_libraries("\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/lanescope" bundle "" EXCLUDE_FROM_ALL)
 # The wheel, which pip unpacks into an environment.
 if(SKBUILD)
-  lanescope_bundle_libraries("${SKBUILD_DATA_DIR}/${CMAKE_INSTALL_LIBDIR}/lanescope" python)
+  lanescope_bundle_libraries("${SKBUILD_DATA_DIR}/${CMAKE_INSTALL_LIBDIR}/lanescope" python $<TARGET_FILE:lanescope_python>)
 endif()
 
 include(CPack)
