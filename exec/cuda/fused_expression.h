@@ -11,7 +11,7 @@ namespace lanescope::exec::cuda {
 
 std::string_view CTypeOf(DataType dtype);  // "float", "long long"
 
-// Of an element-wise node, of operands that are names or expressions.
+// The result of an element-wise node; operands are names or expressions.
 std::string ElementExpression(const Node& node, DataType result, std::span<const std::string> operands);
 
 // How a reduction is done: the functor that joins two values, and what it starts from.

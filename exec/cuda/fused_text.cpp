@@ -21,7 +21,7 @@ constexpr std::string_view kBeginning = R"(#include "exec/functors/binary.h"
 namespace f = lanescope::exec::functors;
 using Entry = unsigned long long;
 
-// Of `lanes` threads side by side the values joined, for each of them. All threads of the block call it.
+// Joins the values of `lanes` threads side by side, and gives each of them the result. All threads of the block call it.
 template <int lanes, typename Join, typename T>
 __device__ T Joined(T value) {
   __shared__ T part[kThreads];

@@ -55,7 +55,7 @@ class UnitWriter {
   DataType TypeOfInput(int input) const {
     return input < 0 ? nodes_[static_cast<size_t>(-1 - input)].dtype : Input(input).dtype;
   }
-  // Of the element that an update steps, of the result of any other node.
+  // An update counts the elements that it steps, any other node those of its result.
   int64_t ElementsOf(size_t i) const {
     return RoleOf(i) == FusionRole::kUpdate ? ShapeOfInput(GradientOf(i)).NumElements()
                                             : nodes_[i].shape.NumElements();
@@ -277,7 +277,7 @@ class UnitWriter {
     WriteResults();
   }
 
-  // Those known after so many passes.
+  // A result for a row may be known after so many passes.
   void ComputeOnesARow(int level, std::set<std::string>* known) {
     for (const size_t i : members_) {
       if (OneARow(i) && level_[i] == level && RoleOf(i) == FusionRole::kElementWise) Compute(i, "r", known);
