@@ -203,7 +203,10 @@ class WidenedKernel final : public Kernel {
       : kernel_(std::move(kernel)), types_(std::move(types)) {}
 
   void Compute(KernelContext& context) override {
-    growing_.resize(static_cast<size_t>(context.num_outputs()));
+    // Blocks of a fused launch are in here at the same time; none of their outputs grows.
+    for (int i = 0; i < context.num_outputs(); ++i) {
+      if (context.output(i).growing != nullptr) growing_.resize(static_cast<size_t>(context.num_outputs()));
+    }
     WidenedContext widened(context, types_, &growing_);
     kernel_->Compute(widened);
     widened.Finish();

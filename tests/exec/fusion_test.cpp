@@ -153,6 +153,48 @@ TEST(FusedSteps, OfUpdatesWithDecayAreTheSame) {
   }
 }
 
+// In 16 bits every node rounds its results, and a fused launch keeps what was rounded.
+TEST(FusedSteps, OfSmallFloatsAreTheSame) {
+  for (const DataType dtype : {DataType::kHalf, DataType::kBfloat16}) {
+    GraphBuilder builder;
+    RunSpec spec;
+    const auto op = [&](const std::string& kind, const std::string& name, std::vector<Endpoint> inputs) {
+      auto node = builder.Op(kind, name);
+      for (const Endpoint& input : inputs) node.Input(input);
+      return node.Build();
+    };
+    const auto cast = [&](const std::string& name, Endpoint of, DataType to) {
+      return builder.Op("Cast", name).Input(of).Attr("DstT", to).Build();
+    };
+    const auto feed = [&](const std::string& name, const Shape& shape) {
+      FeedSpec& made = spec.feeds[name];
+      made.dtype = DataType::kFloat;
+      made.shape = shape;
+      made.generator = "uniform";
+      return cast(name + "/small", builder.Placeholder(name, DataType::kFloat, shape), dtype);
+    };
+    const Endpoint axis = builder.Const("axis", Tensor::FromValues<int32_t>(Shape{1}, {-1}));
+    const Endpoint x = feed("x", Shape{900, 70}), bias = feed("bias", Shape{70});
+    const Endpoint column = feed("column", Shape{900, 1});
+    const Endpoint a = op("Tanh", "a", {op("AddV2", "biased", {x, bias})});
+    const Endpoint b = op("Mul", "b", {op("Sub", "columns", {a, column}), x});
+    const Endpoint chosen = op("SelectV2", "chosen", {op("Greater", "is_large", {b, x}), a, b});
+    const Endpoint mean =
+        builder.Op("Mean", "mean").Input(chosen).Input(axis).Attr("keep_dims", true).Build();
+    const Endpoint centred = op("Sub", "centred", {chosen, mean});
+    cast("result", op("Exp", "exp", {op("Softmax", "softmax", {centred})}), DataType::kFloat);
+    spec.fetches = {"result:0"};
+    const Graph graph = builder.Take();
+    const Machine machine = FastMachine(1, 2);
+    const Placement placement = PlaceAll(graph, Gpu(machine, 0));
+    int launches = 0;
+    ExpectSame(Results(graph, placement, machine, spec, 2, false),
+               Results(graph, placement, machine, spec, 2, true, &launches),
+               std::string(DataTypeName(dtype)));
+    EXPECT_GE(launches, 1);
+  }
+}
+
 // Each form of broadcast that the blocks know, and those that they spread out: over rows of 3, of 7,000 and
 // of 50,000 elements, so that a block holds many rows, a part of one, or one that is longer than itself.
 TEST(FusedSteps, OfBroadcastsAndRowsAreTheSame) {

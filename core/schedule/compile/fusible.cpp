@@ -7,6 +7,8 @@
 namespace lanescope::compile {
 namespace {
 
+bool HasSixteenBits(DataType dtype) { return dtype == DataType::kHalf || dtype == DataType::kBfloat16; }
+
 class RoleFinder {
  public:
   explicit RoleFinder(const Draft& draft) : draft_(draft) {}
@@ -35,7 +37,8 @@ class RoleFinder {
     const DataType dtype = draft_.value(input).dtype;
     const Shape& shape = ShapeOf(input);
     if (!IsPlain(input, device) || !IsPlain(output, device) || shape.rank() == 0 ||
-        shape.NumElements() == 0 || (dtype != DataType::kFloat && dtype != DataType::kDouble))
+        shape.NumElements() == 0 ||
+        (dtype != DataType::kFloat && dtype != DataType::kDouble && !HasSixteenBits(dtype)))
       return false;
     int64_t run = shape[shape.rank() - 1];
     if (role == FusionRole::kReduction) {
@@ -83,13 +86,13 @@ class RoleFinder {
     return IsPlain(output, device) && ShapeOf(output).NumElements() > 0 &&
            CanIndex(draft_.node(command.node), shapes, ShapeOf(output));
   }
-  // Elements that lie in the device's own memory. Those of 16 bits are widened by kernels that keep memory of
-  // their own.
+  // Elements that lie in the device's own memory. Kernels made for GPUs know none of 16 bits.
   bool IsPlain(ValueId value, DeviceId device) const {
     constexpr std::array kTypes = {DataType::kFloat, DataType::kDouble, DataType::kInt32, DataType::kInt64,
                                    DataType::kBool};
     const Value& v = draft_.value(value);
-    return v.device == device && std::ranges::find(kTypes, v.dtype) != kTypes.end() &&
+    const bool small = HasSixteenBits(v.dtype) && !draft_.machine.device(device).is_hardware();
+    return v.device == device && (small || std::ranges::find(kTypes, v.dtype) != kTypes.end()) &&
            draft_.value(draft_.Root(value)).storage != Storage::kResource;
   }
 
