@@ -296,10 +296,13 @@ def test_a_model_keeps_nothing_of_a_trace():
             self.layers, self.tables = layers(), {}
 
         def forward(self, x):
+            if not hasattr(self, "watched"):
+                self.watched = self.layers.register_forward_hook(lambda *_: None)
             self.last = self.tables.setdefault("scale", x.new_ones(1) * 2)
             return self.layers(x * self.last + table(8))
 
     model = Remembers()
     export(model, X, torch.optim.SGD(model.parameters(), 0.1), cross_entropy, labels=(Y,))
     assert model.tables == {} and not hasattr(model, "last")
+    assert not hasattr(model, "watched") and not model.layers._forward_hooks
     assert table(8).tolist() == list(range(8))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model as if nobody had compiled or wrapped it, with the names of its plain form, and what a graph leaves out of it."""
 
+import collections
 import contextlib
 import copy
 import functools
@@ -17,7 +18,7 @@ from lanescope.torch.sharded import is_shared
 from lanescope.torch.variables import has_content
 
 _COMPILED = "_orig_mod."
-_OF_MODULES = {name for name, value in vars(torch.nn.Module()).items() if isinstance(value, dict)}  # which tracing puts back itself
+_OF_MODULES = {"_parameters", "_buffers", "_modules"}  # which tracing puts back itself
 
 
 def unwrapped(model):
@@ -101,10 +102,13 @@ def initialize(model, inputs):
         module.training = True
 
 
+_COLLECTIONS = (dict, list, collections.OrderedDict)
+
+
 @contextlib.contextmanager
 def as_before(model):
     """What modules and functions remember of a trace, as tensors without content in a cache of theirs, is forgotten."""
-    before = {module: {name: (value, value.copy() if type(value) in (dict, list) else None)
+    before = {module: {name: (value, value.copy() if type(value) in _COLLECTIONS else None)
                        for name, value in vars(module).items() if name not in _OF_MODULES} for module in model.modules()}
     try:
         yield
