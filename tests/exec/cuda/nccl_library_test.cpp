@@ -17,7 +17,8 @@ namespace {
 // Without the library, with one that is too old, and with what is none: one line says so, and what to do.
 TEST(NcclLibrary, WhatIsMissing) {
   StubGuard stub;
-  const std::map<std::string, Tensor> feeds{{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}};
+  const std::map<std::string, Tensor> feeds{{"x0", NumbersFrom<float>(8, 0)},
+                                            {"x1", NumbersFrom<float>(8, 1)}};
   for (const auto& [file, reason] : std::map<std::string, std::string>{
            {"/no/such/libnccl.so.2", "NCCL cannot be loaded (/no/such/libnccl.so.2: "},
            {LANESCOPE_FAKE_NCCL_OLD, "NCCL 2.10.3 is too old; install 2.13.0 or later"},
@@ -46,7 +47,8 @@ TEST(NcclLibrary, IsForSeveralGpusOfHardware) {
   EXPECT_FALSE(HasJointLaunches(FastMachine(2)));
   ExpectError(Code::kFailedPrecondition, {"parts of one GPU"}, [&] {
     Reduced(SumOfSquares(2, DataType::kFloat, "sum", 8),
-            {{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}}, {"y0"}, GpuMachine({0, 0}), true)
+            {{"x0", NumbersFrom<float>(8, 0)}, {"x1", NumbersFrom<float>(8, 1)}}, {"y0"}, GpuMachine({0, 0}),
+            true)
         .Step();
   });
 }

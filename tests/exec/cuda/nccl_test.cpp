@@ -21,7 +21,7 @@ void ExpectReduced(int gpus, const std::string& reduction, bool graphs) {
   std::map<std::string, Tensor> feeds;
   std::vector<std::string> fetches;
   for (int i = 0; i < gpus; ++i) {
-    feeds["x" + std::to_string(i)] = Numbers<T>(37, i);
+    feeds["x" + std::to_string(i)] = NumbersFrom<T>(37, i);
     fetches.push_back("y" + std::to_string(i));
   }
   const auto expected = Reduced(graph, feeds, fetches, FastMachine(gpus), false).Step();
@@ -93,7 +93,7 @@ TEST(Nccl, GathersAndScattersAsCopiesDo) {
       std::map<std::string, Tensor> feeds;
       std::vector<std::string> fetches;
       for (const int gpu : gpus) {
-        feeds["x" + std::to_string(gpu)] = Numbers<float>(12, gpu);
+        feeds["x" + std::to_string(gpu)] = NumbersFrom<float>(12, gpu);
         fetches.push_back("y" + std::to_string(gpu));
       }
       const auto expected = Reduced(graph, feeds, fetches, FastMachine(count), false).Step();
@@ -117,7 +117,7 @@ TEST(Nccl, AStepHasAllPartsOrNone) {
   FakeNccl nccl(&*stub);
   const Graph graph = SumOfSquares(3, DataType::kFloat, "sum", 8);
   std::map<std::string, Tensor> feeds;
-  for (int i = 0; i < 3; ++i) feeds["x" + std::to_string(i)] = Numbers<float>(8, i);
+  for (int i = 0; i < 3; ++i) feeds["x" + std::to_string(i)] = NumbersFrom<float>(8, i);
   Reduced one(graph, feeds, {"y1"}, GpuMachine({0, 1, 2}), true);
   one.Step();
   EXPECT_EQ(nccl.Calls("ncclAllReduce"), 3);
@@ -135,7 +135,7 @@ class ManyReductions {
     for (int i = 0; i < kGpus; ++i) {
       const std::string x = "x" + std::to_string(i);
       last_.push_back(builder_.Placeholder(x, DataType::kFloat, Shape{16}));
-      feeds[x] = Numbers<float>(16, i);
+      feeds[x] = NumbersFrom<float>(16, i);
     }
     for (int k = 0; k < 12; ++k) {
       std::vector<int> gpus = Ordinals(kGpus);
@@ -206,7 +206,9 @@ TEST(Nccl, AllGpusLaunchInOneOrder) {
 
 class TwoGpus : public ::testing::Test {
  protected:
-  TwoGpus() : nccl_(&*stub_) { feeds_ = {{"x0", Numbers<float>(8, 0)}, {"x1", Numbers<float>(8, 1)}}; }
+  TwoGpus() : nccl_(&*stub_) {
+    feeds_ = {{"x0", NumbersFrom<float>(8, 0)}, {"x1", NumbersFrom<float>(8, 1)}};
+  }
   std::unique_ptr<Reduced> Run() {
     return std::make_unique<Reduced>(SumOfSquares(2, DataType::kFloat, "sum", 8), feeds_,
                                      std::vector<std::string>{"y0", "y1"}, GpuMachine({0, 1}), true);

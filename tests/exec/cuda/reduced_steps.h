@@ -50,7 +50,7 @@ class Reduced {
 };
 
 template <typename T>
-Tensor Numbers(int64_t count, int first) {
+Tensor NumbersFrom(int64_t count, int first) {
   Tensor tensor(DataTypeOf<T>::value, Shape{count});
   for (int64_t i = 0; i < count; ++i) tensor.data<T>()[i] = static_cast<T>((first + 3 * i) % 5 + 1);
   return tensor;
