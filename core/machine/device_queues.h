@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which queues a device has, and which of them a copy takes. The only answer: compiling, the search, list
-// schedules and the choice of collectives ask here.
+// Queues of a device, and the one that a copy takes. Compiling, the search and the choice of collectives ask
+// here; list schedules guess with one engine for each device that sends.
 #pragma once
 
 #include <compare>

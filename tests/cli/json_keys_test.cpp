@@ -156,6 +156,16 @@ constexpr const char* kRank = R"json({"traceEvents": [
  "args": {"device": 0, "stream": 7, "correlation": 1, "Collective name": "allreduce", "In msg nelems": 8,
  "Out msg nelems": 8, "Group size": 2, "dtype": "Float"}}]})json";
 
+// A step of a serving engine, with a line of Python and a module.
+constexpr const char* kServed = R"json({"traceEvents": [
+{"ph": "X", "cat": "user_annotation", "name": "step[EXTEND bs=3 toks=12]", "pid": 1, "tid": 1, "ts": 0, "dur": 50},
+{"ph": "X", "cat": "python_function", "name": "serve.py(12): forward", "pid": 1, "tid": 1, "ts": 2, "dur": 20},
+{"ph": "X", "cat": "python_function", "name": "nn.Module: Linear_0", "pid": 1, "tid": 1, "ts": 5, "dur": 15},
+{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 10, "dur": 4,
+ "args": {"correlation": 1}},
+{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 20, "dur": 30,
+ "args": {"device": 0, "stream": 7, "correlation": 1}}]})json";
+
 TEST(JsonKeys, AreThoseOfTheDocument) {
   Folder folder;
   const std::string trace = folder.File("t.db"), foreign = folder.File("f.sqlite"),
@@ -163,6 +173,8 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
   const std::string machine = SampleMachine("k80x2");
   const std::string of_h100 = test::SourceDir() + "/samples/traces/mlp-h100-eager.json.gz";
   ASSERT_EQ(Lanescope({"import", folder.Write("k.json", kKineto), "-o", foreign}).status, 0);
+  const std::string served = folder.File("served.sqlite");
+  ASSERT_EQ(Lanescope({"import", folder.Write("s.json", kServed), "-o", served}).status, 0);
   const std::string ranks = folder.File("ranks.sqlite");
   ASSERT_EQ(
       Lanescope({"import", folder.Write("a.json", kRank), folder.Write("b.json", kRank), "-o", ranks}).status,
@@ -197,6 +209,8 @@ TEST(JsonKeys, AreThoseOfTheDocument) {
       {"summary", trace, "--run", "2"},
       {"summary", foreign, "--step", "1"},
       {"summary", foreign, "--by", "nvtx"},
+      {"summary", served, "--by", "module"},
+      {"summary", served, "--by", "line"},
       {"summary", foreign, "--format", "nsys"},
       {"summary", ranks, "--by", "rank"},
       {"diff", trace, "1", "2"},
