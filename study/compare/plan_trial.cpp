@@ -23,9 +23,9 @@ constexpr int kMostDevices = 16;
 constexpr int kWarmup = 1;
 
 StrategyOfPlan OfReplicas(const Plan& plan) {
-  if (plan.shard == Sharding::kNone) return {"data-parallel", ""};
-  if (plan.shard == Sharding::kZero3 || plan.shard == Sharding::kFsdp2) return {"fsdp", ""};
-  return {"", fmt::format("no strategy shards as {} does", sims::plans::ShardingName(plan.shard))};
+  if (plan.shard == Sharding::kNone) return {"data-parallel", "", ""};
+  if (plan.shard == Sharding::kZero3 || plan.shard == Sharding::kFsdp2) return {"fsdp", "", ""};
+  return {"", fmt::format("no strategy shards as {} does", sims::plans::ShardingName(plan.shard)), ""};
 }
 
 struct Trained {
@@ -51,22 +51,22 @@ Trained Train(const Workload& workload, const std::string& strategy, int devices
 
 StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
-  if (plan.gpus() == 1) return {"single", ""};
+  if (plan.gpus() == 1) return {"single", "", ""};
   if (plan.cp > 1 || plan.ep > 1)
-    return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)")};
+    return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)"), ""};
   if ((plan.dp > 1) + (plan.tp > 1) + (plan.pp > 1) > 1)
-    return {"", "no strategy joins two ways to split a model"};
-  if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again"};
-  if (plan.tp > 1) return {"tensor-parallel", ""};
+    return {"", "no strategy joins two ways to split a model", ""};
+  if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again", ""};
+  if (plan.tp > 1) return {"tensor-parallel", "", plan.sp ? "sp" : ""};
   if (plan.dp > 1) return OfReplicas(plan);
-  return plan.vpp == 1 ? StrategyOfPlan{"pipeline", ""}
-                       : StrategyOfPlan{"", "no strategy interleaves the stages of a pipeline (vpp)"};
+  return plan.vpp == 1 ? StrategyOfPlan{"pipeline", "", ""}
+                       : StrategyOfPlan{"", "no strategy interleaves the stages of a pipeline (vpp)", ""};
 }
 
 PlanTrial TryPlan(const Plan& plan, const std::string& graph, int steps, Cancellation* cancellation) {
   PlanTrial trial{.how = FindStrategyOf(plan), .devices = static_cast<int>(plan.gpus())};
   const auto refuse = [&](std::string why) {
-    trial.how = {"", std::move(why)};
+    trial.how = {"", std::move(why), ""};
     return trial;
   };
   std::error_code unknown;
