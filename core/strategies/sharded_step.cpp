@@ -14,6 +14,7 @@
 #include "core/inputs/step_request.h"
 #include "core/strategies/block_collectives.h"
 #include "core/strategies/block_readers.h"
+#include "core/strategies/renamed_run.h"
 #include "core/strategies/step_nodes.h"
 #include "core/strategies/variables_in_parts.h"
 
@@ -308,27 +309,14 @@ class Writer {
   // --- the step ---
 
   void RenameStep() {
-    RunSpec& spec = result_.spec;
-    const auto fetched = [&](const std::string& name) {
-      const std::string now = result_.graph.TensorName(Whole(graph_.FindEndpoint(name), {}));
-      if (const auto title = spec_.titles.find(name); title != spec_.titles.end())
-        spec.titles[now] = title->second;
-      return now;
+    const auto tensor = [&](Endpoint of) { return result_.graph.TensorName(Whole(of, {})); };
+    const auto nodes = [&](NodeId target) {
+      if (!parts_.Has(target)) return std::vector{result_.graph.node(WriteWhole(target)).name};
+      std::vector<std::string> names;
+      for (const Endpoint& part : ShardsOf({target, 0})) names.push_back(result_.graph.node(part.node).name);
+      return names;
     };
-    for (std::string& name : spec.fetches) name = fetched(name);
-    if (!spec_.loss.empty()) spec.loss = fetched(spec_.loss);
-    for (std::vector<std::string>* names : {&spec.targets, &spec.init}) {
-      std::vector<std::string> now;
-      for (const std::string& name : *names) {
-        const NodeId id = graph_.FindEndpoint(name).node;
-        if (!parts_.Has(id)) {
-          now.push_back(result_.graph.node(WriteWhole(id)).name);
-          continue;
-        }
-        for (const Endpoint& part : ShardsOf({id, 0})) now.push_back(result_.graph.node(part.node).name);
-      }
-      *names = std::move(now);
-    }
+    RenameRun(graph_, tensor, nodes, &result_.spec);
   }
 
   const Graph& graph_;

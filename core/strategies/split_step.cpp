@@ -11,6 +11,7 @@
 
 #include "core/strategies/colocation.h"
 #include "core/strategies/layout_conversions.h"
+#include "core/strategies/renamed_run.h"
 #include "core/strategies/split_nodes.h"
 #include "core/strategies/variables_in_parts.h"
 
@@ -153,23 +154,13 @@ class SplitWriter {
 
   // Fetches are whole tensors of the first device.
   void RenameStep() {
-    RunSpec& spec = result_.spec;
-    const auto fetched = [&](const std::string& name) {
-      const std::string now = result_.graph.TensorName(In(kWhole, graph_.FindEndpoint(name))[0]);
-      if (const auto title = spec_.titles.find(name); title != spec_.titles.end())
-        spec.titles[now] = title->second;
-      return now;
+    const auto tensor = [&](Endpoint of) { return result_.graph.TensorName(In(kWhole, of)[0]); };
+    const auto nodes = [&](NodeId target) {
+      std::vector<std::string> names;
+      for (const NodeId copy : copies_[target]) names.push_back(result_.graph.node(copy).name);
+      return names;
     };
-    for (std::string& name : spec.fetches) name = fetched(name);
-    if (!spec_.loss.empty()) spec.loss = fetched(spec_.loss);
-    for (std::vector<std::string>* names : {&spec.targets, &spec.init}) {
-      std::vector<std::string> now;
-      for (const std::string& name : *names) {
-        for (const NodeId copy : copies_[graph_.FindEndpoint(name).node])
-          now.push_back(result_.graph.node(copy).name);
-      }
-      *names = std::move(now);
-    }
+    RenameRun(graph_, tensor, nodes, &result_.spec);
   }
 
   const Graph& graph_;
