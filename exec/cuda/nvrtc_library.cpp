@@ -91,6 +91,9 @@ struct LoadedLibrary {
   std::string reason;
 };
 
+// Where a toolkit is, whose libraries the loader often does not know.
+constexpr const char* kToolkit = "/usr/local/cuda/lib64/";
+
 LoadedLibrary LoadFrom(const std::vector<std::string>& files) {
   void* handle = nullptr;
   std::string said;
@@ -128,9 +131,16 @@ std::shared_ptr<const Nvrtc> LoadNvrtc(std::string* reason) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (loaded == nullptr) {
     const char* given = std::getenv("LANESCOPE_NVRTC_LIBRARY");
-    loaded = new LoadedLibrary(given != nullptr && *given != '\0'
-                                   ? LoadFrom({given})
-                                   : LoadFrom({"libnvrtc.so.13", "libnvrtc.so.12"}));
+    std::vector<std::string> files;
+    if (given != nullptr && *given != '\0') {
+      files = {given};
+    } else {
+      for (const std::string name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
+        files.push_back(name);
+        files.push_back(kToolkit + name);
+      }
+    }
+    loaded = new LoadedLibrary(LoadFrom(files));
   }
   *reason = loaded->reason;
   return loaded->nvrtc;

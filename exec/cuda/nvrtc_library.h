@@ -19,8 +19,9 @@ class Nvrtc {
                               std::string* log = nullptr) const = 0;
 };
 
-// Loads libnvrtc.so.13, .12 or what LANESCOPE_NVRTC_LIBRARY names, at the first call. Null without it, or
-// where it lacks a function; `reason` then says why in one line. Thread-safe; stays loaded.
+// Loads libnvrtc.so.13 or .12, as the loader finds it or from /usr/local/cuda, or what
+// LANESCOPE_NVRTC_LIBRARY names, at the first call. Null without it, or where it lacks a function; `reason`
+// then says why in one line. Thread-safe; stays loaded.
 std::shared_ptr<const Nvrtc> LoadNvrtc(std::string* reason);
 
 }  // namespace lanescope::exec::cuda
