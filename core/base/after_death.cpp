@@ -29,12 +29,12 @@ AfterDeath::AfterDeath(const std::string& script, const std::vector<std::string>
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_adddup2(&files, ends[0], STDIN_FILENO);
-  // Whoever reads what this process prints waits for its end, not for the guard's.
+  // A reader of this process's output waits for its end, not for the guard's.
   for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
     posix_spawn_file_actions_addopen(&files, stream, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // What a terminal or a job sends to this process is none of its business.
+  // Signals that a terminal or a job sends to this process do not concern the guard.
   sigset_t all, none;
   sigfillset(&all);
   sigemptyset(&none);

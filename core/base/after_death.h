@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done after this process was killed, where no destructor can. Internal to core, profiler and study.
+// Work after this process was killed, where no destructor runs. Internal to core, profiler and study.
 #pragma once
 
 #include <sys/types.h>

@@ -16,7 +16,7 @@ namespace lanescope {
 struct ChildStart {
   std::vector<std::string> words;        // the first is searched in PATH, without a shell
   std::vector<std::string> environment;  // "NAME=value"; empty: that of this process
-  // What become its standard input, output and error; -1: those of this process.
+  // Its standard input, output and error; -1: those of this process.
   std::array<int, 3> streams{-1, -1, -1};
   bool own_group = false;  // what the program starts is killed with it
 };

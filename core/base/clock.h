@@ -11,7 +11,7 @@ namespace lanescope {
 // never goes back. Any thread.
 int64_t NowNs();
 
-// Of a processor, that the calling thread has had so far, in ns. A system call.
+// Processor time that the calling thread has had so far, in ns. A system call.
 int64_t ThreadNs();
 
 }  // namespace lanescope

@@ -8,7 +8,7 @@
 namespace lanescope {
 
 uint32_t Crc32c(std::string_view bytes);
-// The same on a processor without an instruction for it.
+// Crc32c on a processor without an instruction for it.
 uint32_t PortableCrc32c(std::string_view bytes);
 // As files store it, since the checksum of bytes that hold their own checksum tells nothing.
 inline uint32_t MaskedCrc32c(std::string_view bytes) {

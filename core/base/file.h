@@ -10,7 +10,7 @@
 
 namespace lanescope {
 
-// What protobuf can parse at once.
+// The largest text that protobuf can parse at once.
 inline constexpr size_t kMaxFileBytes = INT32_MAX;
 
 // Throws NotFound when the file cannot be opened, InvalidArgument for a folder, a device, or a file over

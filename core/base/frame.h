@@ -64,7 +64,7 @@ class FrameReader {
       texts.emplace_back(Text());
     return texts;
   }
-  // What has not been read.
+  // The bytes that have not been read.
   std::string_view Rest() const { return bytes_; }
   template <typename T>
   std::vector<T> Records() {

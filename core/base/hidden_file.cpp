@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 // Writers in one folder at the same time beyond these have names that nobody finds again.
 constexpr int kSlots = 16;
-// What SQLite puts beside a file.
+// Files that SQLite puts beside a database.
 constexpr const char* kEndings[] = {"-wal", "-shm", "-journal"};
 
 std::string FolderOf(const std::string& target) {

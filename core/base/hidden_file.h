@@ -17,7 +17,7 @@ class HiddenFile {
   // To write only. Throws FailToWrite's error, which says `shown`.
   HiddenFile(const std::string& target, const std::string& shown, unsigned mode,
              Naming naming = Naming::kWhenNeeded);
-  // Whatever became no target is gone.
+  // Removes the file unless it became the target.
   ~HiddenFile();
   HiddenFile(const HiddenFile&) = delete;
   HiddenFile& operator=(const HiddenFile&) = delete;

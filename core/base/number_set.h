@@ -32,7 +32,7 @@ class NumberSet {
       number /= 64;
     }
   }
-  // Of a set that is not empty.
+  // The least number of a set that is not empty.
   size_t Least() const {
     size_t number = 0;
     for (int level = levels_; level-- > 0;)

@@ -74,7 +74,7 @@ OutputFile::OutputFile(const std::string& path, Existing existing)
   }
   if (access(path.c_str(), W_OK) != 0) Fail(errno);
   if (const int stream = StandardStreamTo(file); stream >= 0) {
-    // What was printed before comes first, and what follows does not overwrite it.
+    // Earlier output comes first, and what follows does not overwrite it.
     if (std::fflush(stdout) != 0) Fail(errno);
     descriptor_ = fcntl(stream, F_DUPFD_CLOEXEC, 0);
   } else if (!S_ISREG(file.st_mode)) {

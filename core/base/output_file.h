@@ -8,7 +8,7 @@
 
 namespace lanescope {
 
-// What is already there under the name.
+// How to treat a file that is already there under the name.
 enum class Existing { kReplace, kRefuse };
 
 class HiddenFile;

@@ -38,7 +38,7 @@ int LimitOfVersion1(const std::string& folder) {
                     FirstOf<int64_t>(folder + "/cpu.cfs_period_us", 0));
 }
 
-// Of a group and all above it.
+// The least limit of a group and all above it.
 int LeastLimit(const std::string& root, std::string group, int (*limit_of)(const std::string&)) {
   int least = 0;
   while (true) {

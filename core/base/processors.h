@@ -12,7 +12,7 @@ std::vector<int> CoresOfThisProcess();
 // How many: those of its affinity, and no more than the time that its cgroups let it have in theirs, rounded
 // up. At least one.
 int NumProcessors();
-// What the cgroups of a process give it, rounded up: the least that it or one above it has. 0: no limit.
+// Processors that cgroups give a process, rounded up: the least limit of it and those above. 0: none.
 // `membership`: a file as /proc/self/cgroup; `mount`: where cgroups are mounted, of version 2, or of version
 // 1 with its controllers below.
 int CgroupProcessors(const std::string& membership, const std::string& mount);

@@ -37,7 +37,7 @@ class WireReader {
   }
   bool is_damaged() const { return is_damaged_; }
 
-  // Of the present field.
+  // The number of the present field.
   int field() const { return field_; }
   WireType type() const { return type_; }
   // 0 of a field of bytes.

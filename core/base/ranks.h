@@ -10,7 +10,7 @@ namespace lanescope {
 
 struct Ranks {
   int rank = 0, size = 1;
-  // What every rank hands in, by rank, once all have called it. All call it equally often. Null: one rank.
+  // Gives the texts of all ranks, by rank, once all called it. All call it equally often. Null: one rank.
   std::function<std::vector<std::string>(const std::string& mine)> share = nullptr;
 
   bool is_first() const { return rank == 0; }

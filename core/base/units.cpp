@@ -48,7 +48,7 @@ constexpr std::array<Unit, 6> kFlopRates{{{"FLOP/s", 1},
                                           {"TFLOP/s", 1e12},
                                           {"PFLOP/s", 1e15}}};
 
-// What every quantity stays below, so that sums of a few of them fit 64 bits.
+// The limit of every quantity, so that sums of a few of them fit 64 bits.
 constexpr double kLargest = 0x1p61;
 
 std::string UnitNames(std::span<const Unit> units) {

@@ -25,11 +25,11 @@ std::string FormatDuration(int64_t ns);
 // A time in four significant digits and a fitting unit: "12.43 ms", "999 ns".
 std::string TimeText(double ns);
 std::string TimeText(std::integral auto ns) { return TimeText(static_cast<double>(ns)); }
-// The same with its sign: "+40 ns", "-1.2 ms"; "0 ns" for what rounds to it.
+// A time with its sign: "+40 ns", "-1.2 ms"; "0 ns" for what rounds to it.
 std::string SignedTimeText(double ns);
 // "12.3%" for 0.123; "-" for what is no number. `digits` after the point.
 std::string PercentText(double fraction, int digits = 1);
-// The same with its sign: "+12.3%".
+// A percentage with its sign: "+12.3%".
 std::string SignedPercentText(double fraction, int digits = 1);
 
 // The shortest text that the matching Parse function turns back into exactly this value (FormatBytes and its

@@ -35,7 +35,7 @@ std::vector<CollectiveBy> PlainOnes(const CollectiveGroup& group, const Shape& s
   return plain;
 }
 
-// What there is to choose from; of equal ones the first is taken.
+// The plans to choose from; of equally good ones the first is taken.
 std::vector<CollectivePlan> PlansFor(const CollectiveGroup& group, const Shape& shape,
                                      const DeviceGroups& groups, std::optional<CollectiveBy> asked) {
   std::vector<CollectivePlan> plans;

@@ -20,7 +20,7 @@ namespace lanescope {
 
 struct CollectivePlan {
   CollectiveBy by = CollectiveBy::kTree;  // not kNccl
-  // Of a hierarchy.
+  // The groups of a hierarchy.
   DeviceGroups groups = {};
   CollectiveBy between = CollectiveBy::kTree;
 };
@@ -44,7 +44,7 @@ class CollectiveChoice {
                         std::optional<CollectiveBy> asked);
 
  private:
-  // What costs depend on, beside the machine.
+  // Everything that costs depend on, beside the machine.
   using Key = std::tuple<CollectiveOp, std::vector<DeviceId>, std::vector<Dim>, DataType, bool,
                          std::optional<CollectiveBy>>;
 

@@ -57,7 +57,7 @@ int64_t CollectiveCost::BytesOf(const std::vector<Endpoint>& tensors) {
   return bytes;
 }
 
-// What it does is bound by memory.
+// Launches of collectives are bound by memory.
 CollectiveCost::Place CollectiveCost::Launch(size_t device, const std::vector<Endpoint>& inputs,
                                              int64_t written) {
   const DeviceSpec& spec = machine_.device(devices_[device]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective costs on the links of a machine. Internal to core.
+// The cost of a collective on the links of a machine. Internal to core.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ int ServersOf(const Machine& machine, const DeviceQueue& queue) {
   return QueueServers(device, queue.kind, QueueWorkers(device, queue.kind));
 }
 
-// Of all queues that a step uses.
+// The number of queues that the steps use.
 int CountServers(const Machine& machine, std::span<const CollectiveStep> steps) {
   std::set<DeviceQueue> queues;
   for (const CollectiveStep& step : steps) queues.insert(step.queue);

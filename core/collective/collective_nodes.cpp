@@ -66,7 +66,7 @@ std::string CombineOf(const Node& node) {
   return reduction.empty() ? "" : "AddV2";
 }
 
-// What the nodes of a group have in common; each node of NCCL's that is not all-reduced has its own.
+// The name that a group's nodes share; each node of NCCL's that is not all-reduced has its own.
 std::string NameOf(const Graph& graph, const GraphInfo& info, NodeId id, const Family& family) {
   const Node& node = graph.node(id);
   if (node.op == "NcclAllReduce") return node.StringAttr("shared_name", "");

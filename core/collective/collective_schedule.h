@@ -50,9 +50,9 @@ class CollectiveSteps {
   virtual ~CollectiveSteps() = default;
   virtual Endpoint Combine(size_t device, Endpoint a, Endpoint b) = 0;
   virtual Endpoint CombineAll(size_t device, const std::vector<Endpoint>& tensors) = 0;
-  // The same tensor there: a copy, once it is read.
+  // The tensor on another device: a copy, once it is read.
   virtual Endpoint Send(size_t device, Endpoint tensor) = 0;
-  // Of a whole combination, or of a whole chunk: what the result is made of.
+  // Makes the result of a whole combination, or of a whole chunk of it.
   virtual Endpoint Finish(size_t device, Endpoint whole) = 0;
   // Parts with so many elements of the flattened tensor.
   virtual std::vector<Endpoint> Split(size_t device, Endpoint tensor, const std::vector<int64_t>& sizes) = 0;
@@ -69,14 +69,14 @@ class CollectiveSteps {
 // The combination of all, on every device.
 std::vector<Endpoint> ScheduleAllReduce(CollectiveBy by, const std::vector<Endpoint>& tensors,
                                         int64_t elements, CollectiveSteps* steps);
-// The same by a hierarchy of these groups, whose first devices do it by `between`.
+// All-reduces by a hierarchy of these groups, whose first devices do it by `between`.
 std::vector<Endpoint> ScheduleHierarchicalAllReduce(const DeviceGroups& groups, CollectiveBy between,
                                                     const std::vector<Endpoint>& tensors, int64_t elements,
                                                     CollectiveSteps* steps);
 // All behind each other along their first dimension, on every device.
 std::vector<Endpoint> ScheduleAllGather(CollectiveBy by, const std::vector<Endpoint>& tensors,
                                         CollectiveSteps* steps);
-// Of the combination of all, part i along its first dimension on device i.
+// Leaves part i of the combination of all, along its first dimension, on device i.
 std::vector<Endpoint> ScheduleReduceScatter(CollectiveBy by, const std::vector<Endpoint>& tensors,
                                             CollectiveSteps* steps);
 // The tensor of device 0 on all of `devices`.

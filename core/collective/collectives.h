@@ -18,7 +18,7 @@ struct CollectiveOptions {
   // On whose links collectives are done that do not ask for an algorithm: by what costs least there. Null: as
   // suits their size.
   const Machine* machine = nullptr;
-  // Those that ask for NCCL, or for nothing, and whose nodes ask for a GPU each, become joint launches where
+  // Collectives that ask for NCCL or for nothing, whose nodes ask for a GPU each, become joint launches where
   // there is such a one (joint_launch.h): for machines whose GPUs have it. False: what asks for NCCL is done
   // as though it asked for nothing.
   bool joint_launches = false;

@@ -33,7 +33,7 @@ void ControlFlowExpander::NoteNeeded() {
     open.push_back(node);
   };
   for (const std::string& tensor : options_.needed) {
-    // What is not there yet may come of a loop: "while/trips" is of "while".
+    // A node that is not there yet may come of a loop: "while/trips" comes of "while".
     std::string name = tensor.substr(0, tensor.find(':'));
     while (!before_.FindNode(name).exists() && name.find('/') != std::string::npos)
       name.resize(name.rfind('/'));
@@ -196,7 +196,7 @@ void ControlFlowExpander::Replace(const GraphBody& body, NodeId id, const std::s
                              : Branch(node, name, inputs, controls, &effects);
     LeaveConditions(around);
     --nesting_;
-    // Who waits for it waits for its effects, too: an output that is constant is never computed.
+    // A node that waits for it waits for its effects, too: an output that is constant is never computed.
     out->after[id] = effects;
     out->after[id].push_back(Finish(node, name, values, effects.empty() ? controls : effects));
   } else if (IsSwitch(node.op)) {

@@ -22,7 +22,7 @@ inline bool IsLoop(std::string_view op) { return op == "While" || op == "Statele
 inline bool IsCase(std::string_view op) { return op == "Case" || op == "StatelessCase"; }
 inline bool IsBranch(std::string_view op) { return op == "If" || op == "StatelessIf" || IsCase(op); }
 
-// Of variables that are no handles, too.
+// Switches of handles, and of variables that are no handles.
 inline bool IsSwitch(std::string_view op) { return op == "Switch" || op == "RefSwitch"; }
 inline bool IsMerge(std::string_view op) { return op == "Merge" || op == "RefMerge"; }
 
@@ -34,7 +34,7 @@ struct Side {
 };
 using Sides = std::vector<Side>;
 
-// What a body's nodes have become.
+// Results of a body's nodes in the new graph.
 struct Emitted {
   explicit Emitted(const GraphBody& body)
       : values(body.graph.num_nodes()),
@@ -89,9 +89,9 @@ class ControlFlowExpander {
   // Whether what is written now runs, with sides of its own: nothing where it does whatever data say.
   std::optional<Endpoint> WhetherTaken(const Sides& own, const std::string& name, const std::string& device);
   void LeaveConditions(size_t left);
-  // Of an optional that data choose: the one of the side that is being written.
+  // Of two optionals between which data choose, that of the side that is being written.
   ExpandedValue OnThisSide(ExpandedValue optional, const Sides& own) const;
-  // What the node waits for: what its control inputs have become, and, of a body's first nodes, what the
+  // The nodes that a node waits for: its control inputs, and, for a body's first nodes, those that the
   // body waits for.
   std::vector<NodeId> ControlsOf(const GraphBody& body, const Node& node, const Site& site,
                                  const Emitted& out) const;
@@ -113,7 +113,7 @@ class ControlFlowExpander {
 
   void Replace(const GraphBody& body, NodeId id, const std::string& name, const ExpandedValues& inputs,
                std::vector<NodeId> controls, Emitted* out);
-  // Who waits for a node on lists waits for its inputs.
+  // A node that waits for a node on lists waits for its inputs.
   void AddWaits(const Node& node, const std::string& name, const ExpandedValues& inputs, const Emitted& out,
                 std::vector<NodeId>* controls);
   NodeId Wait(const std::string& name, const std::string& device, const std::vector<NodeId>& controls);
@@ -154,7 +154,7 @@ class ControlFlowExpander {
   };
   ExpandedValues Taken(const BranchBody& branch, const std::string& name, const ExpandedValues& arguments,
                        const std::vector<NodeId>& controls, std::vector<NodeId>* effects);
-  // Of the first branch whose condition holds, or else of the last one, which has none: all of them run.
+  // Results of the first branch whose condition holds, or else of the last, which has none: all of them run.
   ExpandedValues FirstThatHolds(const Node& node, const std::string& name,
                                 const std::vector<BranchBody>& bodies,
                                 const std::vector<Endpoint>& conditions, const ExpandedValues& arguments,

@@ -31,7 +31,7 @@ AttrValue FunctionList(const std::vector<AttrValue>& functions);
 // functions of the body's library that the graph has not come along. Returns what an attribute that names it
 // holds. Throws Unimplemented for a node of an op whose outputs nobody knows.
 AttrValue AddFunction(const FunctionBody& body, const std::string& name, Graph* graph);
-// Those of another graph's library whose names are free.
+// Adds the functions of another graph's library whose names are free.
 void AddFunctions(const Graph& from, Graph* graph);
 
 }  // namespace lanescope

@@ -198,7 +198,7 @@ class Inliner {
     }
   }
 
-  // What a body's node is asked for: "ARGUMENT", "NODE:OUTPUT:NUMBER" or "^NODE".
+  // The input of the new graph for one of a body: "ARGUMENT", "NODE:OUTPUT:NUMBER" or "^NODE".
   std::string Resolve(const tf::NodeDef& caller, const tf::FunctionDef& function,
                       const std::unordered_map<std::string, std::string>& arguments,
                       const std::unordered_map<std::string, const tf::NodeDef*>& nodes,
@@ -277,7 +277,7 @@ class Inliner {
     return inputs;
   }
 
-  // What the node says of its device, and the call where it says nothing.
+  // The device that the node asks for, or else the call.
   static std::string DeviceOf(const std::string& own, const std::string& caller) {
     DeviceName device, outer;
     if (own.empty()) return caller;

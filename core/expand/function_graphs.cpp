@@ -23,7 +23,7 @@ FunctionGraphs::FunctionGraphs(const std::string& extra) : library_(std::make_un
 
 FunctionGraphs::~FunctionGraphs() = default;
 
-// What an attribute names, as an attribute of one function.
+// A function that an attribute names, with its attributes.
 struct FunctionGraphs::Call {
   tf::AttrValue attr;
 };

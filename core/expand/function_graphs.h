@@ -26,7 +26,7 @@ struct GraphBody {
   NodeId last = {};                  // of a function: the node that is nobody's
 };
 
-// What the names of the nodes of a function's body begin with.
+// The prefix of the names of nodes in a function's body.
 inline constexpr std::string_view kFunctionPrefix = "f/";
 
 // Without calls. Not thread-safe.
@@ -40,7 +40,7 @@ class FunctionGraphs {
   // made once. Throws InvalidArgument for an attribute or a function that is not there, and what inlining its
   // calls throws.
   const GraphBody& Of(const Node& node, const std::string& attr);
-  // Those of a list of functions, at least one.
+  // The bodies of a list of functions, at least one.
   std::vector<const GraphBody*> ListOf(const Node& node, const std::string& attr);
 
  private:

@@ -14,7 +14,7 @@
 
 namespace lanescope {
 
-// What is known of a step before its graph is expanded.
+// Facts of a step that are known before its graph is expanded.
 struct InlineOptions {
   std::map<std::string, TensorInfo> feeds = {};  // by tensor: dtype and shape of what is fed
   std::map<std::string, int64_t> trips = {};     // by loop: how often its body runs at most
@@ -39,7 +39,7 @@ struct InlineOptions {
 // condition says no whatever the data, and the results are those of the trip where the condition said no; a
 // loop that wants to go on then fails. How often the body of such a loop ran is a tensor: "LOOP/trips". A
 // branch whose condition is known is the branch taken; of others both sides run and the results are chosen.
-// What is chosen from must have no effects; an assertion in it holds unless its side is taken. A list, an
+// A branch that data choose must have no effects; its assertions hold unless it is taken. A list, an
 // array or a stack of tensors is its elements: none is left. A list to which trips append that data may leave
 // out has as many elements as data say: its last one can be taken, as gradients of loops do. What a loop
 // writes to an array in a trip that data may leave out is chosen like a result; a stack cannot be changed
@@ -61,7 +61,7 @@ struct InlineOptions {
 // and for more than half a million nodes, or for a collective without all of its devices; Unimplemented for a
 // loop without an end in sight, effects that depend on data, and lists of unknown length.
 Graph InlineFunctions(const Graph& graph, const InlineOptions& options = {});
-// The same of calls alone: loops and branches stay.
+// Inlines calls alone: loops and branches stay.
 Graph InlineCalls(const Graph& graph);
 
 }  // namespace lanescope

@@ -19,7 +19,7 @@ struct TensorArray;
 struct TensorList;
 struct OptionalChoice;
 
-// What an endpoint of the graph before stands for: a tensor of the new graph, a list of those (an optional is
+// The value of an endpoint of the graph before: a tensor of the new graph, a list of those (an optional is
 // a list of its components), one of two optionals, or the handle of an array. None: an element of a list that
 // nobody has set, or the side of a branch that is not taken.
 struct ExpandedValue {
@@ -35,7 +35,7 @@ struct ExpandedValue {
 };
 using ExpandedValues = std::vector<ExpandedValue>;
 
-// What the two sides of a branch that data decide hand out: an optional each, of tensors that need not be
+// The results of both sides of a branch that data decide: an optional each, of tensors that need not be
 // alike.
 struct OptionalChoice {
   Endpoint condition;

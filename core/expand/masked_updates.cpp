@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What adds to variables on a side of a branch, or in a trip of a loop, that data decide: it does in any
+// An update that adds to a variable, where data decide whether its branch or trip is taken, runs in any
 // case, and adds nothing where the side is not taken.
 #include "core/expand/control_flow_expander.h"
 

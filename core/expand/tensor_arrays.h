@@ -12,13 +12,13 @@
 
 namespace lanescope {
 
-// What a handle refers to. Nodes change it in the order in which they are expanded, which is one in which a
+// The array behind a handle. Nodes change it in the order in which they are expanded, which is one in which a
 // step could run them: a node takes the flow of those whose changes it is to see.
 struct TensorArray {
   TensorList list = {};
   bool is_stack = false;
   bool grows = false;
-  // Of a gradient: a second write to an element is added, and what nobody wrote is zero, in the shape of the
+  // Set for a gradient: a second write to an element is added, unwritten ones are zero, in the shape of the
   // element of the array that it is the gradient of.
   TensorArray* gradient_of = nullptr;
   std::map<std::string, TensorArray*> gradients = {};  // by source
@@ -28,7 +28,7 @@ bool IsArrayOp(std::string_view op);
 // Whether the op changes the array or the stack that it is given.
 bool ChangesArray(std::string_view op);
 
-// What a node on arrays or stacks yields: handles, flows (a constant: what they order is ordered already) and
+// Results of a node on arrays or stacks: handles, flows (a constant: their order is kept already) and
 // elements. Throws Unimplemented for sizes and places that data say, InvalidArgument for what the arrays do
 // not have. Owns the arrays, since they may refer to each other and to themselves.
 class ArrayExpander {

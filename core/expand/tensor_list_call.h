@@ -18,7 +18,7 @@ struct ListExpander::Call {
   [[noreturn]] void Refuse(Code code, std::string_view why) const {
     Throw(code, "node '{}' ({}): {}", name, node.op, why);
   }
-  // Of any length; `list` alone: of a length that is known.
+  // A list of any length; `list` alone wants a known length.
   const TensorList& any_list(size_t i) const {
     if (i >= inputs.size() || inputs[i].list == nullptr || inputs[i].list->optional)
       Refuse(Code::kInvalidArgument, "takes a list of tensors that no op here has made");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is appended to lists of tensors and taken off their ends, also where data say where those are.
+// Appends to lists of tensors and takes off their ends, also where data say where those are.
 #include "core/expand/tensor_list_call.h"
 
 namespace lanescope {

@@ -28,7 +28,7 @@ class ListExpander::Depth {
   int& depth_;
 };
 
-// Of tensors in lists nothing is left but their shape: what nobody has set is zeros. Optionals have
+// Zeros keep nothing of the tensors in lists but their shape: unset ones are zeros. Optionals have
 // components.
 ExpandedValue ListExpander::ZerosOf(const Call& call, const ExpandedValue& value) {
   if (value.choice != nullptr) {
@@ -53,7 +53,7 @@ ExpandedValue ListExpander::ZerosOf(const Call& call, const ExpandedValue& value
   return Made(std::move(zeros));
 }
 
-// What nobody has set counts as zeros.
+// Unset elements count as zeros.
 ExpandedValue ListExpander::Sum(const Call& call, const ExpandedValues& given) {
   ExpandedValues terms;
   std::ranges::copy_if(given, std::back_inserter(terms),

@@ -37,7 +37,7 @@ ExpandedValue ListExpander::Named(const Call& call, Endpoint tensor) {
   return {.tensor = graph_.Add(graph_.New("Identity", call.name, call.node.device).Input(tensor))};
 }
 
-// What an input says of the elements' shape.
+// The elements' shape by an input of the call.
 Shape ListExpander::ShapeOf(const Call& call, size_t input) const {
   const TensorInfo& info = graph_.info(call.tensor(input));
   if (info.value == nullptr || info.value->shape().rank() != 1) return Shape::Unknown();
@@ -203,7 +203,7 @@ ExpandedValue ListExpander::LengthOf(const TensorList& list, const std::string& 
   return {.tensor = graph_.Constant(name, Tensor::Scalar(length), device)};
 }
 
-// What only the longer one has counts where it is chosen.
+// An element that only the longer list has counts where that list is chosen.
 ExpandedValue ListExpander::ChooseList(Endpoint condition, const TensorList& yes, const TensorList& no,
                                        const std::string& name, const std::string& device) {
   const bool yes_is_longer = yes.items.size() >= no.items.size();

@@ -17,7 +17,7 @@ bool HasLists(const ExpandedValues& values);
 
 bool IsOptional(const ExpandedValue& value);
 
-// What a node of the graph before yields that makes or takes lists: an op on lists, or AddN, ZerosLike and
+// Results of a node of the graph before that makes or takes lists: an op on lists, or AddN, ZerosLike and
 // the like of lists; of ops on arrays those that read, given the array as a list. Nodes that it needs are
 // called "NAME/...", and the one that has the node's output NAME. Throws Unimplemented for other ops and for
 // lists whose length or index depends on data, InvalidArgument for what the lists do not have.
@@ -25,7 +25,7 @@ class ListExpander {
  public:
   explicit ListExpander(GrowingGraph* graph) : graph_(*graph) {}
   ExpandedValues Expand(const Node& node, const std::string& name, const ExpandedValues& inputs);
-  // Of two values of one variable, the one that the condition says.
+  // The one of two values of a variable that the condition says.
   ExpandedValue Choose(Endpoint condition, const ExpandedValue& yes, const ExpandedValue& no,
                        const std::string& name, const std::string& device);
 

@@ -8,8 +8,8 @@
 
 namespace lanescope {
 
-// What has no typed form (functions, placeholders, lists of tensors, lists of mixed kinds, fields unknown
-// here, no value at all) becomes a RawAttr. An empty list becomes an empty list of int: a file does not say
+// A value without a typed form (function, placeholder, list of tensors or of mixed kinds, unknown field,
+// no value at all) becomes a RawAttr. An empty list becomes an empty list of int: a file does not say
 // of what. Throws InvalidArgument for a malformed shape or constant.
 AttrValue AttrFromProto(const tf::AttrValue& proto, ExpansionBudget* budget);
 void AttrToProto(const AttrValue& value, tf::AttrValue* proto);

@@ -50,7 +50,7 @@ struct Node {
   const std::vector<int64_t>& IntListAttr(std::string_view attr) const;
   const std::vector<std::string>& StringListAttr(std::string_view attr) const;
   const std::vector<DataType>& TypeListAttr(std::string_view attr) const;
-  // The same with a default for a missing attribute.
+  // As above, with a default for a missing attribute.
   int64_t IntAttr(std::string_view attr, int64_t fallback) const;
   float FloatAttr(std::string_view attr, float fallback) const;
   bool BoolAttr(std::string_view attr, bool fallback) const;
@@ -90,7 +90,7 @@ class Graph {
   // Serialized fields of GraphDef other than its nodes (versions, function library, debug info, unknown
   // fields).
   std::string extra;
-  // What is wrong with nodes, by id (core/graph/validate.h). Compiling a step that needs such a node throws
+  // Faults of nodes, by id (core/graph/validate.h). Compiling a step that needs such a node throws
   // it; for everything else the node is of an op of which nothing is known.
   std::map<NodeId, Error> problems;
 

@@ -96,7 +96,7 @@ class GraphInference {
     if (fed) ApplyFeeds(node, id, outputs);
   }
 
-  // What is known of such a node's value does not make up for what it waits for: a counter may end the step.
+  // Whether a node waits for an update, such as a counter that may end the step: it runs, then, known or not.
   bool WaitsForUpdate(const Node& node) const {
     if (node.control_inputs.empty() || node.op == "Const") return false;
     return std::ranges::any_of(node.control_inputs, [this](NodeId control) {

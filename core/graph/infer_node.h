@@ -10,7 +10,7 @@
 
 namespace lanescope {
 
-// What is known of the outputs, given as many inputs as the op takes (NodeBuilder checks that). Throws
+// Types and shapes of the outputs, given as many inputs as the op takes (NodeBuilder checks that). Throws
 // InvalidArgument naming the node on a mismatch.
 std::vector<TensorInfo> InferNode(const Node& node, std::span<const TensorInfo> inputs);
 

@@ -13,7 +13,7 @@
 
 namespace lanescope {
 
-// What a node takes: output `output` of a node, or, -1, that it has run.
+// An input of a node: output `output` of another node, or -1 for its end alone.
 struct LoopSource {
   std::string_view node;
   int output = 0;

@@ -69,7 +69,7 @@ std::vector<DataType> TypesOf(const Node& node, const OpDef& def, const std::vec
   return types;
 }
 
-// Of an op of which nothing is known: as many outputs as its attributes speak of.
+// An unknown op has as many outputs as its attributes speak of.
 std::vector<DataType> UndefinedOutputTypes(const Node& node) {
   if (const AttrValue* types = node.FindAttr("_output_types")) {
     if (const auto* list = std::get_if<std::vector<DataType>>(types)) return *list;

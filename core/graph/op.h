@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of every op: its signature, attributes, dtype rules, shape inference with partial values,
+// Definitions of all ops: signature, attributes, dtype rules, shape inference with partial values,
 // cost, and how it treats memory and state. Kernels are elsewhere (exec/); which device types have kernels is
 // a table (core/place/kernel_table.h).
 #pragma once
@@ -28,7 +28,7 @@ struct ValueRange {
   friend bool operator==(const ValueRange&, const ValueRange&) = default;
 };
 
-// What compiling knows of one tensor. `value` is set only where the value is constant (shape arithmetic); a
+// A tensor as compiling knows it. `value` is set only where the value is constant (shape arithmetic); a
 // bound never is.
 struct TensorInfo {
   DataType dtype = DataType::kInvalid;  // never a reference type: a reference counts as what it refers to
@@ -102,7 +102,7 @@ enum class AliasRule {
             // Squeeze, StopGradient ...)
 };
 
-// What an op is to the state of a session.
+// How an op takes part in the state of a session.
 enum class StateRole {
   kNone,
   kVariable,  // VariableV2, VarHandleOp ...: yields a reference or a handle
@@ -137,7 +137,7 @@ class OpRegistry {
   static const OpRegistry& Global();
   // Null for an unknown op.
   const OpDef* Find(std::string_view op) const;
-  // What is known of the node's arguments: the op's definition, or, of an op without one, the signature that
+  // The definition of the node's arguments: that of its op, or, for an op without one, the signature that
   // was recorded from TensorFlow (of the global registry, if the node's attributes and inputs fit it). Null
   // where nothing is known.
   const OpDef* SignatureOf(const Node& node) const;

@@ -10,7 +10,7 @@
 namespace lanescope {
 namespace {
 
-// Of an op of which nothing is known: an output beyond this is taken for a damaged file.
+// An output of an unknown op beyond this number is taken for a damaged file.
 constexpr int kMaxUnknownOutput = 1 << 16;
 
 // The outputs of ops of which nothing is known, by node, as far as others read them; kInvalid where no reader

@@ -16,7 +16,7 @@ namespace lanescope {
 using Dim = int64_t;
 inline constexpr Dim kUnknownDim = -1;
 inline constexpr int64_t kMostElements = int64_t{1} << 62;  // of a dimension, and of a tensor
-// What no dimension reaches is no bound.
+// A number that no dimension can reach is no bound.
 inline Dim BoundedDim(int64_t bound) { return bound > kMostElements ? kUnknownDim : -(bound + 2); }
 inline bool IsExact(Dim dim) { return dim >= 0; }
 inline bool HasBound(Dim dim) { return dim != kUnknownDim; }

@@ -19,7 +19,7 @@ std::string OpSignature(const Node& node, std::span<const TensorInfo> inputs,
 // "Copy(float[32,800])", of a tensor of this type and shape.
 std::string CopySignature(DataType dtype, const Shape& shape);
 
-// What is known of the work of a launch without its graph.
+// The work of a launch, as far as it is known without its graph.
 struct SignedWork {
   std::string signature;  // OpSignature; empty: unknown
   std::string op;

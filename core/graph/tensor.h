@@ -57,7 +57,7 @@ class Tensor {
   void* raw_data();
   const void* raw_data() const;
 
-  // The same elements under another exact shape with the same element count.
+  // These elements under another exact shape with the same element count.
   Tensor Reshaped(const Shape& shape) const;
 
   // An element of a tensor of bools or of integers (not uint64) as int64; throws InvalidArgument for others

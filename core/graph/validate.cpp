@@ -16,7 +16,7 @@ namespace {
 // Nothing that a graph may declare is larger: 2^40 bytes of one variable.
 constexpr int64_t kMaxVariableBytes = int64_t{1} << 40;
 
-// What loops of TensorFlow 1 are made of. Other control flow, and calls of functions, are ops without a
+// Ops of TensorFlow 1's loops. Other control flow, and calls of functions, are ops without a
 // definition like others.
 constexpr std::array kLoops = {"Enter",         "RefEnter",        "Exit", "RefExit", "LoopCond",
                                "NextIteration", "RefNextIteration"};
@@ -178,7 +178,7 @@ void CheckInputs(const Graph& graph, const GraphOutputTypes& outputs, const Node
   for (size_t i = 0; i < expected.size(); ++i) {
     const NodeId source = node.inputs[i].node;
     const DataType given = outputs.Of(node.inputs[i]);
-    // What an op gives of which nothing is known is a guess.
+    // The outputs of an unknown op are a guess.
     const bool guessed =
         graph.problems.contains(source) || OpRegistry::Global().SignatureOf(graph.node(source)) == nullptr;
     if (!guessed && !Accepts(expected[i], given)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a graph is fed that says of its inputs only what they are. Internal to core.
+// Feeds for a graph that declares only types and shapes of its inputs. Internal to core.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one step of a graph is: G.run.json beside G.pbtxt.
+// One step of a graph: G.run.json beside G.pbtxt.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ struct FeedSpec {
   int tower = 0;
 };
 
-// Who fills a queue while steps empty it: each of the ops runs again and again in a thread of its own.
+// The ops that fill a queue while steps empty it: each runs again and again in a thread of its own.
 struct QueueRunnerSpec {
   std::string queue;                     // what messages call it
   std::vector<std::string> enqueue_ops;  // nodes
@@ -42,7 +42,7 @@ struct RunSpec {
   std::vector<std::string> init;
   // Tensors of the graph by other names that feeds and fetches may have: a model's, a signature's.
   std::map<std::string, std::string> aliases;
-  // What the model calls tensors of the graph, where that is another name: how fetches are listed.
+  // The model's own names of tensors, where they differ from the graph's: fetches are listed by them.
   std::map<std::string, std::string> titles;
   std::map<std::string, FeedSpec> feeds;
   std::vector<std::string> fetches;

@@ -85,7 +85,7 @@ Node RestoredConstant(const std::string& name, const std::string& device, Tensor
   return node;
 }
 
-// What RestoreV2 nodes yield to others becomes constants.
+// Results of RestoreV2 nodes that others read become constants.
 void RestoreConstants(const TensorBundle& bundle, Graph* graph) {
   std::map<std::pair<NodeId, int>, NodeId> restored;
   for (const NodeId user : graph->node_ids()) {
@@ -134,7 +134,7 @@ std::string FreeNodeName(const Graph& graph, std::string name) {
   return name;
 }
 
-// What the restoring node leaves out: Keras saves copies of its variables, while the step uses the variables
+// Restores what the node leaves out: Keras saves copies of its variables, while the step uses the variables
 // themselves, whose values are found by their names. Returns the nodes that assign those.
 std::vector<std::string> RestoreByName(const TensorBundle& bundle, NodeId restore, Graph* graph) {
   const std::map<std::string, std::string> tensors = bundle.TensorsOfVariables();

@@ -19,7 +19,7 @@ struct SavedModel {
   std::map<std::string, std::string> notes;  // by fed tensor: what is taken for a shape that is left open
 };
 
-// Of the graph that serves (or the only one), `signature`: empty: serving_default, or the only one. Sizes
+// Reads `signature` of the graph that serves (or the only one); empty: serving_default, or the only. Sizes
 // that it leaves open are 1. Throws NotFound for a file or signature that is not there, InvalidArgument for a
 // damaged file, and what TensorBundle throws.
 SavedModel ReadSavedModel(const std::string& path, const std::string& signature = {});

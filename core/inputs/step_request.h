@@ -13,7 +13,7 @@
 
 namespace lanescope {
 
-// What tensor and node names ask for: the feeds in their order, then the fetches, then the targets. Every
+// The request of tensor and node names: the feeds in their order, then the fetches, then the targets. Every
 // request by name is made here. Throws what FindEndpoint throws for a name that the graph lacks,
 // InvalidArgument for an output that its node does not have and for what is fed twice.
 CompileRequest MakeCompileRequest(const Graph& graph,
@@ -21,7 +21,7 @@ CompileRequest MakeCompileRequest(const Graph& graph,
                                   std::span<const std::string> fetches, std::span<const std::string> targets);
 // Names, dtypes and shapes of what a run configuration feeds.
 std::vector<std::pair<std::string, TensorInfo>> FeedInfos(const RunSpec& spec);
-// What a run configuration asks for.
+// The request of a run configuration.
 CompileRequest StepRequestOf(const Graph& graph, const RunSpec& spec);
 
 // By node: whether it runs before the steps, or a step reads or runs it. What a feed replaces is read, and

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes nodes share a device: state that flows between them, and the groups that they name. TensorFlow's
+// Reasons for nodes to share a device: state that flows between them, and groups that they name. TensorFlow's
 // rules.
 #pragma once
 
@@ -27,7 +27,7 @@ class GroupFounders {
   explicit GroupFounders(const Graph& graph) : graph_(graph), of_node_(graph.num_nodes()) {}
   // The founder of group `name`, which `id` joins (itself, if it is the first).
   NodeId Join(std::string_view name, NodeId id);
-  // The same for the group that bears the name of node `id`.
+  // Joins the group that bears the name of node `id`.
   NodeId JoinOwn(NodeId id);
 
  private:

@@ -150,7 +150,7 @@ const KernelTable& KernelTable::Global() {
       }
       rest.remove_prefix(std::min(row.size() + 1, rest.size()));
     }
-    // Those of this project run everywhere.
+    // Ops of this project run everywhere.
     for (const char* op : {"PackScaledInt8", "UnpackScaledInt8"}) {
       for (const char* device_type : {"CPU", "GPU"}) recorded.Add(op, {device_type, {}, {}, 0});
     }

@@ -22,7 +22,7 @@ std::string OldName(const DeviceSpec& device) {
   return fmt::format("{}/{}:{}", task, type, device.parsed.id);
 }
 
-// What the node asks for, with this computer's task where it says none.
+// The device that the node asks for, with this computer's task where it names none.
 DeviceName Requested(const Node& node) {
   DeviceName name, here;
   if (!ParseDeviceName(node.device, &name))

@@ -51,7 +51,7 @@ class WireWriter {
 
  private:
   bool IsFed(Endpoint endpoint) const { return fed_.contains({endpoint.node, endpoint.output}); }
-  // What is fed comes from the first task.
+  // Feeds come from the first task.
   DeviceId HomeOf(Endpoint endpoint) const {
     return IsFed(endpoint) ? machine_.host() : placement_.device[endpoint.node];
   }

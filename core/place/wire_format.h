@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What float32 tensors become while they go from one task to another.
+// The form of float32 tensors while they go from one task to another.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,7 @@ struct WiredGraph {
 // are on their task's host where the device is a physical GPU. As TensorFlow's partitioner does it, with the
 // same nodes for bfloat16 (Cast with Truncate), so that executor and simulator know nothing of it.
 //
-// Of the step that runs `fetches` alone: what initializes variables stays exact, as do fetches themselves,
+// Writes the step that runs `fetches` alone: initial values of variables stay exact, as do the fetches,
 // and references to variables that the step changes before they are read. int8 wants shapes that are known.
 // Nodes keep their ids; those that are new stand behind them. `feeds` and `info` are the step's.
 WiredGraph WriteWireFormat(const Graph& graph, const GraphInfo& info,

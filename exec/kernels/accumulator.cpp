@@ -113,7 +113,7 @@ class TakeGradientKernel final : public WaitingKernel {
 
 void RegisterAccumulatorKernels(KernelRegistry& registry) {
   for (const std::string by : {"", "Resource"}) {
-    // Whoever uses the accumulator makes it.
+    // The first user of the accumulator makes it.
     registry.Register(by + "ConditionalAccumulator", MakeFunctionKernel<DoNothing>);
     registry.Register(by + "AccumulatorApplyGradient", MakeFunctionKernel<ApplyGradient>);
     registry.Register(by + "AccumulatorTakeGradient", MakeKernel<TakeGradientKernel>);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nodes of FusedBatchNorm and its gradient say and take, for every kind of device.
+// Attributes and arguments of FusedBatchNorm and its gradient, for every kind of device.
 #pragma once
 
 #include "core/graph/ops/layers.h"

@@ -61,7 +61,7 @@ Blas Load() {
   Find(library, "cblas_dgemm", &blas.dgemm);
   Find(library, "cblas_sgemv", &blas.sgemv);
   Find(library, "cblas_dgemv", &blas.dgemv);
-  // Whatever the environment says: a device splits products over its own workers.
+  // Overrides the environment: a device splits products over its own workers.
   void (*set_num_threads)(int) = nullptr;
   Find(library, "openblas_set_num_threads", &set_num_threads);
   set_num_threads(1);

@@ -25,7 +25,7 @@ class BroadcastPlan {
   int64_t elements() const { return elements_; }
 
   // A stretch of the output: `rows` runs of `n` elements that begin at element `begin`, dense in the output.
-  // Of operand k the first element is offset[k], runs are row[k] apart and elements step[k] (0 or 1).
+  // Operand k begins at element offset[k]; its runs are row[k] apart and its elements step[k] (0 or 1).
   struct Piece {
     int64_t begin;
     int64_t rows;

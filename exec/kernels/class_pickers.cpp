@@ -124,7 +124,7 @@ class FixedPicker final : public ClassPicker {
     total_ += weight;
   }
 
-  // Those of a shard alone; reserved classes come first and are never drawn.
+  // Reads the weights of a shard alone; reserved classes come first and are never drawn.
   void ReadWeights(const Node& node) {
     const int64_t shards = node.IntAttr("num_shards", 1), shard = node.IntAttr("shard", 0);
     const int64_t reserved = node.IntAttr("num_reserved_ids", 0);
@@ -191,7 +191,7 @@ class FixedPicker final : public ClassPicker {
       (shares[h] < 1 ? low : high).push_back(h);
     }
     stays_.assign(shares.begin(), shares.end());
-    // What rounding has left over stays.
+    // Entries that rounding has left over stay.
     for (const std::vector<size_t>& rest : {high, low}) {
       for (const size_t i : rest) {
         stays_[i] = 1;

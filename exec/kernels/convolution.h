@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What convolution and its gradients share on host memory: the product of patches and filters.
+// The product of patches and filters, which convolution and its gradients share on host memory.
 #pragma once
 
 #include <cstdint>

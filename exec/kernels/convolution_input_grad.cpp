@@ -15,7 +15,7 @@ namespace {
 struct TurnedPanels;
 struct PatchGradients;
 
-// Of one dimension: the cells phase, phase + stride, ... of the images. They are met by the taps first_tap,
+// The cells phase, phase + stride, ... of one dimension of the images. They are met by the taps first_tap,
 // first_tap + tap_step, ... alone, and under those they are a convolution of stride 1 over the output's
 // gradient: `window`, whose taps come last to first.
 struct StridePhase {

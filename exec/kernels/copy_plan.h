@@ -28,7 +28,7 @@ CopyPlan PlanBroadcastTo(KernelContext& context);
 CopyPlan PlanReverse(KernelContext& context);
 CopyPlan PlanSlice(KernelContext& context);
 
-// Of real numbers: they are their own conjugates.
+// Transposes real numbers, which are their own conjugates.
 class ConjugateTransposeOp {
  public:
   explicit ConjugateTransposeOp(const Node& node);

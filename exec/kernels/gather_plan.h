@@ -23,7 +23,7 @@ class GatherOp {
   int64_t batch_dims_;
 };
 
-// Of a variable; the axis follows the batch dimensions.
+// Gathers from a variable; the axis follows the batch dimensions.
 class ResourceGatherOp {
  public:
   explicit ResourceGatherOp(const Node& node) : batch_dims_(node.IntAttr("batch_dims", 0)) {}

@@ -41,7 +41,7 @@ int64_t PlanDiagPart(KernelContext& context);
 struct MatrixBand {
   int64_t rows, columns, lower, upper;
 };
-// Of inputs (matrices, num_lower, num_upper), where a negative number keeps all.
+// The inputs are matrices, num_lower and num_upper, where a negative number keeps all.
 MatrixBand PlanMatrixBand(KernelContext& context);
 
 // Calls fn(1) in the type of `dtype`.

@@ -10,7 +10,7 @@
 
 namespace lanescope::exec {
 
-// Of BiasAdd and its gradient: the dimension of the channels.
+// The dimension of the channels for BiasAdd and its gradient.
 struct BiasPlan {
   LoopType type;
   int channel;
@@ -103,7 +103,7 @@ struct CrossEntropyPlan {
   Repeated features, labels;
 };
 CrossEntropyPlan PlanCrossEntropy(KernelContext& context);
-// The same for labels that are the number of one class for each row.
+// A plan for labels that are the number of one class for each row.
 CrossEntropyPlan PlanSparseCrossEntropy(KernelContext& context);
 
 // Bodies: static functions of these names.

@@ -12,7 +12,7 @@
 
 namespace lanescope::exec {
 
-// What table ops need whatever the types. A table is filled by one command; look-ups of other commands may
+// A table as its ops need it, for all types. A table is filled by one command; look-ups of other commands may
 // then run at the same time. Commands of one device run side by side, so they hold `mutex`: shared to look
 // up, alone to fill.
 class LookupTable : public Resource {

@@ -8,7 +8,7 @@
 namespace lanescope::exec {
 namespace {
 
-// What integers must not have on the right: loops cannot report it.
+// Values that integers must not have on the right: loops cannot report them.
 enum class Divisor { kAny, kNonZero, kNonNegative };
 
 Divisor DivisorRule(BinaryOp op, DataType dtype) {

@@ -16,7 +16,7 @@ int CastIndex(DataType dtype) {
   return found == std::end(kCastTypes) ? -1 : static_cast<int>(found - std::begin(kCastTypes));
 }
 
-// Those of 16 bits are cast by way of float.
+// Types of 16 bits are cast by way of float.
 DataType CastAs(DataType dtype) { return IsSmallFloat(dtype) ? DataType::kFloat : dtype; }
 
 CastLoop CastBetween(DataType from, DataType to) {

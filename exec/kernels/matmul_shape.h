@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What MatMul and BatchMatMul ask of their operands, for every kind of device.
+// Shapes of the operands of MatMul and BatchMatMul, for every kind of device.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 namespace lanescope::exec {
 
-// What the attributes of a node call its resource; one with its default may be left out of a file.
+// The resource's name by its node's attributes; one with its default may be left out of a file.
 inline ResourceName NameOfResource(const Node& node) {
   return NameResource({.container = node.StringAttr("container", ""),
                        .shared_name = node.StringAttr("shared_name", ""),

@@ -29,7 +29,7 @@ void RegisterOp(KernelRegistry& registry, std::string name) {
   registry.Register(std::move(name), MakeKernel<OpKernel<Op, body>>);
 }
 
-// The same for an op without attributes.
+// As above, for an op without attributes.
 template <auto plan, auto body>
 void PlanAndRun(KernelContext& context) {
   body(context, plan(context));
@@ -40,7 +40,7 @@ void RegisterOp(KernelRegistry& registry, std::string name) {
   registry.Register(std::move(name), MakeFunctionKernel<PlanAndRun<plan, body>>);
 }
 
-// Of ops whose launch has nothing to do.
+// The launch of ops that have nothing to do.
 inline void DoNothing(KernelContext&) {}
 
 }  // namespace lanescope::exec

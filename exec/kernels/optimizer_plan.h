@@ -58,7 +58,7 @@ void WithStep(Optimizer optimizer, const Visit& visit) {
   }
 }
 
-// What a number must be.
+// The rule that a number must keep.
 enum class NumberRule { kAny, kPositive, kNotNegative, kNotPositive };
 
 // The inputs of the dense op: the variable and its slots first, then numbers and the gradient. In the sparse

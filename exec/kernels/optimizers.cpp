@@ -52,7 +52,7 @@ std::vector<int64_t> RowsOf(const OptimizerPlan& plan, int64_t limit) {
   return rows;
 }
 
-// Of the variable and its slots, from element `offset` on.
+// The elements of a variable and its slots from `offset` on.
 template <typename T>
 std::array<T*, 4> MemoryOf(const OptimizerPlan& plan, int64_t offset) {
   std::array<T*, 4> memory{};

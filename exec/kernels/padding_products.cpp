@@ -67,7 +67,7 @@ void ForEachTapOutside(const ImageWindows& windows, int64_t row, int64_t column,
   }
 }
 
-// Of one tap: the channels of the result whose filters hold something there that is not finite.
+// The channels of the result whose filters hold a number at one tap that is not finite.
 template <typename T>
 std::vector<int64_t> ChannelsOf(const T* tap, int64_t depth, int64_t filters) {
   std::vector<int64_t> channels;
@@ -87,7 +87,7 @@ std::vector<std::vector<int64_t>> ChannelsOfTaps(const ConvPlan& plan, int64_t d
   return channels;
 }
 
-// What is not finite in a filter is so in every result under all of its taps, so that one of these tells.
+// A number of a filter that is not finite makes every result under all of its taps so: one of these tells.
 template <typename T>
 bool HasFiniteFilter(const ConvPlan& plan, const T* results) {
   const int64_t row = WholeWindow(plan.windows.rows), column = WholeWindow(plan.windows.columns);
@@ -95,7 +95,7 @@ bool HasFiniteFilter(const ConvPlan& plan, const T* results) {
          AreFinite(results + (row * plan.windows.columns.out + column) * plan.filters, plan.filters);
 }
 
-// What is not finite in a gradient is so in the sums of every tap inside, at any depth.
+// A number of a gradient that is not finite makes the sums of every tap inside so, at any depth.
 template <typename T>
 bool HasFiniteGradient(const ConvPlan& plan, int64_t depth, const T* sums) {
   const ImageWindows& windows = plan.windows;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the padding of convolutions is multiplied by. Padding is zero, and 0 * Inf and 0 * NaN are NaN:
+// Products of the padding of convolutions. Padding is zero, and 0 * Inf and 0 * NaN are NaN:
 // TensorFlow's own kernels (not oneDNN's) multiply it, those here leave it out (patches.h) and add what comes
 // of it afterwards, where there is something that is not finite. The gradient by the images is the exception,
 // in TensorFlow too: only that of a depthwise convolution multiplies taps that meet no gradient.

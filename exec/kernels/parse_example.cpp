@@ -35,7 +35,7 @@ void WriteExamples(KernelContext& context, const ParsedExamples& parsed) {
   for (const RaggedColumn& column : parsed.ragged) WriteOutput(context, output++, column.row_splits);
 }
 
-// What all three ops say of their features. `defaults`: the first of the dense features' inputs.
+// The features of all three ops. `defaults`: the first of the dense features' inputs.
 class ExampleKernel : public Kernel {
  protected:
   explicit ExampleKernel(const Node& node)

@@ -17,7 +17,7 @@ namespace {
 // more.
 constexpr int64_t kMaxTasks = 16;
 constexpr int64_t kTaskFlops = 2'000'000;
-// What a task of a very large product does between two looks at whether it has to end: a tenth of a second.
+// The work of a very large product between two looks at whether it has to end: a tenth of a second.
 constexpr double kPieceFlops = 1e10;
 // Borders between tasks lie on whole tiles of the loops, and tasks are wide: for each of them one factor is
 // copied anew.

@@ -125,7 +125,7 @@ void ComputeIsClosed(KernelContext& context) {
 
 void RegisterQueueKernels(KernelRegistry& registry) {
   for (const std::string version : {"", "V2"}) {
-    // Whoever uses the queue makes it.
+    // The first user of the queue makes it.
     for (const char* queue : {"FIFOQueue", "PaddingFIFOQueue", "RandomShuffleQueue"}) {
       registry.Register(queue + version, MakeFunctionKernel<DoNothing>);
     }

@@ -24,7 +24,7 @@ class QueueAttempt {
   // The answer; from any thread, once.
   void Finish(const Error* error, QueueTuple tuple = {});
   bool in_progress() const;
-  // What came of an attempt that has finished; throws its error. Ready for the next one.
+  // The result of an attempt that has finished; throws its error. Ready for the next one.
   QueueTuple Take();
   void Cancel();
 

@@ -17,7 +17,7 @@ std::shared_ptr<TensorQueue> QueueOf(KernelContext& context, int input);
 
 // "queue 'examples'": as what waits for it says. Its node's name where it has no other.
 std::string QueueTitle(KernelContext& context, int input);
-// The same of a queue by its name in the resource manager.
+// The title of a queue by its name in the resource manager.
 std::string QueueTitle(std::string_view name);
 
 }  // namespace lanescope::exec

@@ -60,7 +60,7 @@ std::shared_ptr<SharedReader> ReaderOf(KernelContext& context) {
   return handle->reader();
 }
 
-// What is done with a reader in turn.
+// A kernel that waits for its turn at a reader.
 class TurnKernel : public WaitingKernel {
  public:
   bool Advance(KernelContext& context, const std::function<void()>& resume) final {
@@ -265,7 +265,7 @@ void ComputeUnitsCompleted(KernelContext& context) {
 
 void RegisterReaderKernels(KernelRegistry& registry) {
   for (const std::string version : {"", "V2"}) {
-    // Whoever uses the reader makes it.
+    // The first user of the reader makes it.
     for (const char* reader : {"TextLineReader", "FixedLengthRecordReader", "TFRecordReader",
                                "WholeFileReader", "IdentityReader"}) {
       registry.Register(reader + version, MakeFunctionKernel<DoNothing>);

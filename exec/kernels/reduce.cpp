@@ -150,7 +150,7 @@ class Reduction {
   void FillIdentity(int64_t n, char* totals) const {
     if (n == 0) return;
     reduce_(0, nullptr, totals);
-    // What is filled doubles.
+    // The filled part doubles.
     for (int64_t filled = 1; filled < n; filled *= 2) {
       std::memcpy(totals + filled * bytes_, totals,
                   static_cast<size_t>(std::min(filled, n - filled) * bytes_));

@@ -11,7 +11,7 @@ namespace lanescope::exec {
 // Which dimensions go away.
 using ReducedDims = ops::DimSet;
 
-// What becomes of a total.
+// The last step from a total to a result.
 enum class Finish : int {
   kNone,
   kDivide,  // by ReduceSpec::divisor; integers: toward zero, and 0 by 0 is 0

@@ -198,7 +198,7 @@ void CheckNumbers(std::string_view name, const std::vector<int64_t>& numbers, in
   }
 }
 
-// What a row of a segment passes on: all of the segment's gradient, or that over the rows or their root.
+// The share of a segment's gradient for each row: all of it, or that over the rows or over their root.
 std::vector<double> SegmentWeights(Scaling scaling, const std::vector<int64_t>& ids, int64_t segments) {
   std::vector<double> weights(static_cast<size_t>(segments), 0.0);
   for (const int64_t id : ids) weights[static_cast<size_t>(id)] += 1;

@@ -28,7 +28,7 @@ class SharedReader final : public Resource {
   Ticket Take(std::function<void()> granted);
   // The turn goes to the next.
   void Release();
-  // Who waits no longer does. False: it has the turn already.
+  // Gives up waiting. False: it has the turn already.
   bool Leave(Ticket ticket);
 
   Reader& reader() { return reader_; }

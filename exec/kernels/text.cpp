@@ -229,7 +229,7 @@ class LengthKernel final : public Kernel {
   const bool by_character_;
 };
 
-// Of the letters of ASCII.
+// Changes the letters of ASCII.
 template <bool upper>
 class CaseKernel final : public Kernel {
  public:

@@ -29,7 +29,7 @@ class SqueezeOp {
   std::vector<int64_t> axes_;
 };
 
-// What of a tensor is no finite number.
+// Which numbers of a tensor are not finite.
 struct NotFinite {
   bool nan = false, above = false, below = false;  // below: minus infinity
 };

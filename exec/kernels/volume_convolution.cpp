@@ -109,7 +109,7 @@ void ConvolveVolumes(KernelContext& context, const VolumePlan& plan) {
   });
 }
 
-// What `grads` of one plane of results, times the filter's plane `tap`, adds to a plane of the volume.
+// Adds `grads` of one plane of results, times the filter's plane `tap`, to a plane of the volume.
 template <typename T>
 void AddPlane(const VolumePlan& plan, const T* grads, const T* filter, const VolumeBlocks& blocks, T* plane) {
   const auto& [depth, height, width] = plan.dims;

@@ -20,7 +20,7 @@ struct ImageWindows {
   int64_t positions() const { return batch * rows.out * columns.out; }
   int64_t in_row() const { return columns.in * channels; }
   int64_t out_row() const { return columns.out * channels; }
-  // Of a result with so many channels.
+  // The shape of a result with so many channels.
   Shape OutputShape(int64_t of) const { return {batch, rows.out, columns.out, of}; }
 };
 

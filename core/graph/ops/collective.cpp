@@ -6,7 +6,7 @@
 namespace lanescope::ops {
 namespace {
 
-// Of a ring: every element is added once for each of the others, in shares.
+// A ring adds every element once for each of the others, in shares.
 OpWork AllReduceCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
   return {CountOf(outputs[0]), SaturatingMul(2, TotalBytes(inputs, outputs))};
 }

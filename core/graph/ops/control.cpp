@@ -26,7 +26,7 @@ void InferConst(InferenceContext& context) {
 void InferPlaceholder(InferenceContext& context) {
   const Node& node = context.node();
   if (node.FindAttr("shape") != nullptr) context.SetShape(0, node.GetShapeAttr("shape"));
-  // Of a handle that a function is given.
+  // Only a handle that a function is given has these attributes.
   if (context.output().dtype != DataType::kResource || node.FindAttr("_handle_dtypes") == nullptr) return;
   const auto* shapes = std::get_if<std::vector<ShapeAttr>>(node.FindAttr("_handle_shapes"));
   const std::vector<DataType>& types = node.TypeListAttr("_handle_dtypes");
@@ -37,7 +37,7 @@ void InferPlaceholder(InferenceContext& context) {
   context.output().handle = std::make_shared<const TensorInfo>(std::move(variable));
 }
 
-// Whatever is fed or the default: the shape is at least as open as the attribute says, and the value is not
+// The value may be fed: the shape is at least as open as the attribute says, and the value is not
 // known.
 void InferPlaceholderWithDefault(InferenceContext& context) {
   const Shape& declared = context.node().GetShapeAttr("shape");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What convolutions and their gradients take, for inference and kernels.
+// Arguments of convolutions and their gradients, for inference and kernels.
 #pragma once
 
 #include "core/graph/ops/window.h"

@@ -57,7 +57,7 @@ std::string WithoutDots(std::string labels, int dots) {
 
 bool IsOfDots(char label) { return label >= '0' && label < 'A'; }
 
-// Of two sizes of a letter; those that "..." stands for may be one beside another.
+// The size that two sizes of a letter agree on; a size of 1 that "..." stands for yields to another.
 Dim CommonSize(char label, Dim a, Dim b) {
   if (IsOfDots(label) && a == 1) return b;
   if (IsOfDots(label) && b == 1) return a;

@@ -30,7 +30,7 @@ struct SizedEinsum {
   EinsumEquation equation;
   std::map<char, Dim> sizes;
 
-  // Of the letters of `labels`.
+  // The sizes of the letters of `labels`.
   Shape ShapeOf(const std::string& labels) const;
 };
 // Nothing where "..." stands for dimensions of an unknown number. Throws InvalidArgument for shapes of other

@@ -14,7 +14,7 @@ namespace lanescope::ops {
 inline constexpr int64_t kMaxFolded = 4096;
 inline constexpr int64_t kMaxRanges = 64;
 
-// Of exact shape and few enough elements to fold.
+// Whether a tensor has an exact shape and few enough elements to fold.
 inline bool IsSmall(const Shape& shape) { return shape.IsExact() && shape.NumElements() <= kMaxFolded; }
 
 using Elements = std::vector<ValueRange>;
@@ -40,7 +40,7 @@ void SetRangeOfAll(InferenceContext& context, int output, ValueRange range);
 ValueRange RangeOfDim(Dim dim);
 // Negative values: -1 is an unknown dimension, less throws InvalidArgument.
 Dim DimOfRange(ValueRange range);
-// What is known of an integer tensor.
+// An integer tensor as far as it is known.
 struct Numbers {
   Shape shape;
   std::optional<Elements> elements;  // those of a large one are not known

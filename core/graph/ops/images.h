@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ops that rearrange or resize images give, for inference and kernels. Shapes may be open. All throw
+// Results of ops that rearrange or resize images, for inference and kernels. Shapes may be open. All throw
 // InvalidArgument, in TensorFlow's words, for what does not fit.
 #pragma once
 
@@ -33,7 +33,7 @@ class ResizeRule {
   bool half_pixel_centers() const { return half_pixel_centers_; }
   // `sizes`: height and width of the result, which replace those of `images`.
   Shape ResultOf(const Shape& images, const Numbers& sizes) const;
-  // Of the gradient of a bilinear one: the shape of the image.
+  // The gradient of a bilinear resize has the shape of the image.
   Shape ImagesOf(const Shape& gradient, const Shape& images) const;
 
  private:

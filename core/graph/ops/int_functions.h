@@ -36,7 +36,7 @@ inline bool FloorDivide(Wide a, Wide b, Wide* r) {
   return true;
 }
 inline constexpr IntBinary FloorDivInt = {FloorDivide, false};
-// The same where the divisor is known to be positive.
+// Floor division by a divisor that is known to be positive.
 inline constexpr IntBinary FloorDivPositiveInt = {FloorDivide, true};
 inline constexpr IntBinary FloorModInt = {[](Wide a, Wide b, Wide* r) {
                                             if (!FloorDivide(a, b, r)) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What layers of networks take, for inference and kernels: bias, normalisation, softmax and its losses.
+// Arguments of layers of networks, for inference and kernels: bias, normalisation, softmax and its losses.
 // Shapes may be open. All throw InvalidArgument, in TensorFlow's words, for what does not fit.
 #pragma once
 
@@ -12,7 +12,7 @@ class BiasRule {
  public:
   explicit BiasRule(const Node& node)
       : channels_first_(node.op != "BiasAddV1" && node.StringAttr("data_format", "NHWC") == "NCHW") {}
-  // Of values of known rank.
+  // The dimension of the channels; `values` has a known rank.
   int ChannelOf(const Shape& values) const;
   Shape ResultOf(const Shape& values, const Shape& bias) const;
 

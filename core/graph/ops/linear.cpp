@@ -44,7 +44,7 @@ void InferTriangularSolve(InferenceContext& context) {
   context.SetShape(0, TriangularSolveShape(context.shape(0), context.shape(1)));
 }
 
-// Of the products of half the matrix with every column.
+// Half of the matrix is multiplied with every column.
 OpWork TriangularSolveCost(const Node&, std::span<const TensorInfo> inputs,
                            std::span<const TensorInfo> outputs) {
   const Shape shape = inputs[0].shape.Bound();
@@ -52,7 +52,7 @@ OpWork TriangularSolveCost(const Node&, std::span<const TensorInfo> inputs,
   return {SaturatingMul(rows, CountOf(outputs[0])), TotalBytes(inputs, outputs)};
 }
 
-// Of Householder reflections: 2 mn^2 - 2/3 n^3 for r, as much again for q.
+// Householder reflections take 2 mn^2 - 2/3 n^3 for r, and as much again for q.
 OpWork QrCost(const Node&, std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) {
   const Shape shape = inputs[0].shape.Bound();
   if (shape.NumElements() <= 0 || shape.rank() < 2) return {0, TotalBytes(inputs, outputs)};

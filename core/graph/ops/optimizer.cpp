@@ -15,7 +15,7 @@ struct Rule {
   int64_t flops = 0;  // for each element of the gradient
 };
 
-// What an input holds: a reference's shape is the variable's, a handle's is behind it.
+// The shape of the variable behind an input: a reference has it itself, a handle refers to it.
 Shape HeldShape(const InferenceContext& context, int input) {
   const TensorInfo& info = context.input(input);
   if (info.dtype != DataType::kResource) return info.shape;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pooling and its gradients take, for inference and kernels.
+// Arguments of pooling and its gradients, for inference and kernels.
 #pragma once
 
 #include "core/graph/ops/common.h"
@@ -18,7 +18,7 @@ class PoolRule {
   int64_t area() const { return SaturatingMul(size(windows_.axes().height), size(windows_.axes().width)); }
 
   Shape ResultOf(const Shape& images) const;
-  // Of MaxPoolGrad: `gradient` is as `pooled`. Of MaxPoolGradGrad: as the images.
+  // For MaxPoolGrad `gradient` is as `pooled`, for MaxPoolGradGrad as the images.
   Shape MaxGradientOf(const Shape& images, const Shape& pooled, const Shape& gradient) const;
   Shape MaxSecondOf(const Shape& images, const Shape& pooled, const Shape& gradient) const;
   // `sizes`: the shape of the images.

@@ -8,11 +8,11 @@
 
 namespace lanescope::ops {
 
-// Of [.., m, n] the orthogonal factor and the triangular one: [.., m, k] and [.., k, n], with k the smaller
+// The orthogonal and the triangular factor of [.., m, n] are [.., m, k] and [.., k, n], with k the smaller
 // of both, or m for the full ones. Throws InvalidArgument for what is no matrix.
 std::pair<Shape, Shape> QrShapes(const Shape& shape, bool full);
 
-// Of [.., m, m] and [.., m, n] the latter, with batches that broadcast. Throws InvalidArgument for other
+// [.., m, m] and [.., m, n] give the latter, with batches that broadcast. Throws InvalidArgument for other
 // shapes.
 Shape TriangularSolveShape(const Shape& matrix, const Shape& rhs);
 

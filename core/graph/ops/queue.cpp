@@ -28,7 +28,7 @@ void InferQueue(InferenceContext& context) {
   context.output().handle = std::move(components);
 }
 
-// What the queue declares of its components, of which there must be `count`; empty where nothing is known.
+// The queue's declaration of its components, of which there must be `count`; empty for an unknown queue.
 std::vector<const TensorInfo*> ComponentsOf(const InferenceContext& context, int count) {
   std::vector<const TensorInfo*> components;
   for (const TensorInfo* c = context.input(0).handle.get(); c != nullptr; c = c->handle.get()) {

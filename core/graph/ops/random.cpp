@@ -19,14 +19,14 @@ void InferIntegers(InferenceContext& context) {
   CheckLimits<2>(context);
 }
 
-// Of shape and seed, and perhaps limits.
+// The inputs are shape and seed, and perhaps limits.
 void InferSeeded(InferenceContext& context) {
   context.SetShape(0, ShapeFromInput(context, 0));
   CheckSeed(context.shape(1));
   if (context.num_inputs() > 2) CheckLimits<3>(context);
 }
 
-// Of shape, key, counter and algorithm, and perhaps limits.
+// The inputs are shape, key, counter and algorithm, and perhaps limits.
 void InferKeyed(InferenceContext& context) {
   context.SetShape(0, ShapeFromInput(context, 0));
   CheckStream(context.shape(1), context.shape(2), context.shape(3));

@@ -10,7 +10,7 @@
 
 namespace lanescope::ops {
 
-// Of DecodeCSV's record_defaults: a scalar, or up to one element. Throws InvalidArgument.
+// A default of DecodeCSV is a scalar, or has up to one element. Throws InvalidArgument.
 void CheckCsvDefault(const Shape& shape);
 
 // An attribute that is a list of shapes; empty where the node lacks it.

@@ -20,7 +20,7 @@ struct CandidateRule {
   bool unique;
 };
 
-// Of ComputeAccidentalHits: true classes [batch, num_true] and the candidates, a vector.
+// ComputeAccidentalHits takes true classes [batch, num_true] and the candidates, a vector.
 void CheckCandidates(const Node& node, const Shape& true_classes, const Shape& candidates);
 
 }  // namespace lanescope::ops

@@ -11,7 +11,7 @@
 namespace lanescope::ops {
 namespace {
 
-// Of numbers whose values are not known it is taken that they leave no gaps: as many segments as numbers at
+// Numbers whose values are unknown are taken to leave no gaps: there are as many segments as numbers at
 // most; a step in which there are more ends with an error.
 Dim SortedSegments(const InferenceContext& context, int input) {
   if (const std::optional<std::vector<int64_t>> ids = context.IntValues(input)) return SegmentsOf(*ids);

@@ -31,12 +31,12 @@ void CheckBroadcast(const Shape& input, const Shape& to);
 enum class PadMode : int { kConstant, kReflect, kSymmetric };
 PadMode PadModeOf(const Node& node);
 Shape PaddedShape(const Shape& input, const Elements& paddings, PadMode mode);
-// Of the gradient of mirrored paddings: without them.
+// The gradient of a mirrored padding has the shape without the padding.
 Shape UnpaddedShape(const Shape& gradient, const Elements& paddings, PadMode mode);
 // A size of -1: all that follows.
 Shape SlicedShape(const Shape& input, const Elements& begin, const Elements& size);
 
-// What a reduction over `axes` takes away, and leaves.
+// The dimensions that a reduction over `axes` takes away.
 DimSet ReducedDims(std::span<const int64_t> axes, int rank);
 Shape ReducedShape(const Shape& input, const DimSet& reduced, bool keep);
 // The dimension in which the largest element is looked for; it must have one.
@@ -72,11 +72,11 @@ Shape PickedShape(std::string_view name, const Shape& indices, const Shape& para
 void CheckUpdates(const Shape& indices, const Shape& updates, const Shape& shape);
 // Updates of rows of a variable, or one number for all.
 void CheckRowUpdates(const Shape& variable, const Shape& indices, const Shape& updates);
-// Of SparseToDense: values at coordinates, or one number for all, and `fill` elsewhere.
+// SparseToDense puts values at coordinates, or one number at all, and `fill` elsewhere.
 Shape DenseShape(const Shape& indices, const Numbers& sizes, const Shape& values, const Shape& fill);
 
 void RequireScalar(std::string_view what, const Shape& shape);
-// Of random ops that follow from a seed alone, or from a key, a counter and the number of an algorithm.
+// Checks for random ops that follow from a seed alone, or from key, counter and the number of an algorithm.
 void CheckSeed(const Shape& seed);
 void CheckStream(const Shape& key, const Shape& counter, const Shape& algorithm);
 

@@ -9,7 +9,7 @@
 namespace lanescope::ops {
 namespace {
 
-// What the slice says of one input dimension.
+// The part of a slice's masks and limits that concerns one input dimension.
 struct DimSlice {
   ValueRange begin = Exactly(0), end = Exactly(0), stride = Exactly(1);
   bool has_begin = false, has_end = false, shrink = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a StridedSlice with its five masks takes from each dimension, for inference and for kernels.
+// The elements of each dimension that a StridedSlice with its five masks takes, for inference and kernels.
 #pragma once
 
 #include <optional>

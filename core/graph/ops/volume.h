@@ -57,9 +57,9 @@ class VolumePoolRule {
   const std::array<int64_t, 3>& sizes() const { return sizes_; }
   int64_t cells() const { return sizes_[0] * sizes_[1] * sizes_[2]; }
   Shape ResultOf(const Shape& volumes) const;
-  // Of MaxPool3DGrad: `gradient` is as `pooled`.
+  // For MaxPool3DGrad: `gradient` is as `pooled`.
   Shape MaxGradientOf(const Shape& volumes, const Shape& pooled, const Shape& gradient) const;
-  // Of MaxPool3DGradGrad: `gradient` is as `volumes`.
+  // For MaxPool3DGradGrad: `gradient` is as `volumes`.
   Shape MaxSecondGradientOf(const Shape& volumes, const Shape& pooled, const Shape& gradient) const;
   // `sizes`: the shape of the volumes.
   Shape AvgGradientOf(const Shape& sizes, const Shape& gradient) const;

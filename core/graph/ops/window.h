@@ -49,7 +49,7 @@ struct WindowStep {
   // a bound. Throws InvalidArgument for a window that is empty, or larger than the input by more than a
   // stride.
   Dim Count(Dim in, Dim size) const;
-  // The same with its padding; of SAME the odd cell is the last.
+  // One dimension with its padding; with SAME an odd cell comes last.
   WindowDim Along(int64_t in, int64_t size) const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tensors become on their way between tasks, where fewer bits than theirs are asked for. bfloat16 needs
+// Ops for tensors that travel between tasks in fewer bits than they have. bfloat16 needs
 // no op of its own: TensorFlow sends Cast nodes' results.
 #include "core/graph/ops/wire.h"
 

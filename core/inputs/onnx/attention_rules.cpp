@@ -84,7 +84,7 @@ OnnxValue Weights(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& input
     scores = to.Node("SelectV2", {mask, scores, lowest});
   if (inputs.size() <= 3 || !inputs[3].exists()) return to.Node("Softmax", {scores});
   scores = to.Node("AddV2", {scores, AddedMask(to, inputs[3], dtype)});
-  // Who may look at nothing sees nothing.
+  // A query that may look at no key gets zeros.
   const OnnxValue blind = to.Node("Equal", {Reduced(to, "Max", scores, {-1}, true), lowest});
   return to.Node("SelectV2", {blind, to.Number(0, dtype), to.Node("Softmax", {scores})});
 }

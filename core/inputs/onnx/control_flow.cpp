@@ -70,7 +70,7 @@ OnnxValues Branch(OnnxNodeReader& reader, const OnnxNode& node, const OnnxValues
   return results;
 }
 
-// What trips of a body make: values that go from trip to trip, and one of each trip for every list.
+// Results of a body's trips: values that go from trip to trip, and one of each trip for every list.
 struct Trips {
   OnnxValues state;
   std::vector<OnnxValues> lists;

@@ -98,7 +98,7 @@ OnnxValues Xor(OnnxEmitter& to, const OnnxNode&, const OnnxValues& inputs) {
   return {to.Elementwise("NotEqual", {inputs[0], inputs[1]})};
 }
 
-// Of any number of tensors.
+// Folds any number of tensors by an op of two.
 OnnxValues Folded(OnnxEmitter& to, const OnnxNode& node, const OnnxValues& inputs) {
   const std::string_view op = node.op() == "Max" ? "Maximum" : node.op() == "Min" ? "Minimum" : "AddV2";
   OnnxValue result = inputs[0];

@@ -22,7 +22,7 @@ Shape InOrder(const Shape& shape, const std::vector<int64_t>& order) {
   return ordered;
 }
 
-// What NumPy casts a number to; half and bfloat16 are made of floats by a node.
+// A number cast as NumPy casts it; half and bfloat16 are made of floats by a node.
 Tensor NumberTensor(double value, DataType dtype) {
   switch (dtype) {
     case DataType::kFloat:

@@ -73,14 +73,14 @@ class OnnxEmitter {
   // One node; the values of its outputs, in channels-first order. What is constant becomes one.
   OnnxValues Nodes(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
   OnnxValue Node(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
-  // The same where the inputs' images have their channels last, and the result's too.
+  // As Nodes, for images with channels last in inputs and result.
   OnnxValues ImageNodes(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
   OnnxValue ImageNode(std::string_view op, const OnnxValues& inputs, const Attrs& attrs = {});
   // A node of an op that is known by its cost alone, whatever its outputs are: so many floating-point
   // operations, each operand read and each result written once. Empty: nobody knows.
   OnnxValues CostOnly(const std::string& op, const OnnxValues& inputs, const std::vector<TensorInfo>& outputs,
                       std::optional<double> flops);
-  // Of all nodes so far; empty since the first whose cost nobody knows.
+  // The work of all nodes so far; empty since the first of unknown cost.
   std::optional<double> flops() const { return flops_; }
   // Forgets the cost of what was written since `flops` was theirs: it is not part of the graph.
   void set_flops(std::optional<double> flops) { flops_ = flops; }

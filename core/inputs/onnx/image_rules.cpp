@@ -19,7 +19,7 @@ OnnxValue TurnedNode(OnnxEmitter& to, std::string_view op, const OnnxValues& inp
   return inputs[0].channels_last() ? to.ImageNode(op, inputs, attrs) : to.Node(op, inputs, attrs);
 }
 
-// What is turned, with `number` around it.
+// Turned images, with `number` around them.
 OnnxValue Padded(OnnxEmitter& to, const OnnxValue& turned, const OnnxWindow& window,
                  const OnnxValue& number) {
   if (!window.padded()) return turned;

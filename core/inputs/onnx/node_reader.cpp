@@ -16,7 +16,7 @@ namespace {
 // Rules look at this many without asking how many there are.
 constexpr size_t kLeastInputs = 3;
 constexpr int kDeepest = 32;
-// Of functions and bodies, each as often as it is used.
+// The limit of nodes; those of functions and bodies count as often as they are used.
 constexpr int64_t kMostExpanded = int64_t{1} << 18;
 constexpr size_t kMostResolved = size_t{1} << 30;
 

@@ -21,14 +21,14 @@ class OnnxNodeReader {
   OnnxNodeReader(const onnx::ModelProto& model, const std::string& folder, const OnnxDimensions& sizes,
                  OnnxEmitter* to);
 
-  // Of the model's graph.
+  // Whether a name is that of a weight of the model's graph.
   bool IsWeight(const std::string& name) const { return scope_->weights.contains(name); }
   void Define(const std::string& name, OnnxValue value) { scope_->values[name] = std::move(value); }
   void ReadNodes();
-  // Of a name, as the nodes that are read now know it. Throws InvalidArgument for none.
+  // The value of a name in the scope that is read now. Throws InvalidArgument for an unknown name.
   OnnxValue ValueOf(const std::string& name);
 
-  // What rules of branches and loops use.
+  // The emitter, for rules of branches and loops.
   OnnxEmitter& to() { return *to_; }
   // What a body makes of these values; it knows the names around it. `label`: what its nodes' names begin
   // with.
@@ -49,7 +49,7 @@ class OnnxNodeReader {
   template <typename Outputs>
   OnnxValues ReadIn(Scope* scope, const std::vector<const onnx::NodeProto*>& nodes, const Outputs& outputs);
   void AddNode(const onnx::NodeProto& proto);
-  // Of a weight or a Constant, which bodies and functions share however often they are read.
+  // Makes a weight or a Constant once: bodies and functions share it, however often they are read.
   template <typename Proto, typename Make>
   OnnxValue Shared(const Proto& proto, const Make& make);
   OnnxValues ResultsOf(const onnx::NodeProto& proto, const OnnxValues& inputs, const std::string& name);
@@ -58,7 +58,7 @@ class OnnxNodeReader {
   OnnxValues ByRule(const onnx::NodeProto& proto, const OnnxNode& node, const OnnxValues& inputs);
   OnnxValues ByCost(const onnx::NodeProto& proto, const OnnxValues& inputs, std::optional<double> flops);
   std::vector<TensorInfo> DeclaredOutputs(const onnx::NodeProto& proto, const OnnxValues& inputs) const;
-  // What bodies read of the names around them.
+  // The values around a node's bodies that they read.
   OnnxValues Captured(const onnx::NodeProto& proto);
   const onnx::TensorType* TypeOf(const std::string& name) const;
 

@@ -22,7 +22,7 @@
 namespace lanescope {
 namespace {
 
-// Of the names of ops that a graph has by their cost alone.
+// The prefix of ops that a graph has by their cost alone.
 constexpr std::string_view kCostOnlyPrefix = "Onnx";
 
 class OnnxReader {
@@ -117,7 +117,7 @@ class OnnxReader {
     }
   }
 
-  // What the outputs come from, and the inputs, all in their order.
+  // The nodes that outputs come from, and the inputs, all in their order.
   Graph Needed(Graph whole) const {
     IdVector<NodeId, NodeId> number(whole.num_nodes());
     std::vector<NodeId> open;

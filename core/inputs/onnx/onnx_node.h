@@ -41,7 +41,7 @@ class OnnxNode {
 
  private:
   const onnx::AttributeProto* Find(std::string_view name) const;
-  // Of this kind (ONNX's number), or null.
+  // The attribute, if it has this kind (ONNX's number), or null.
   const onnx::AttributeProto* Find(std::string_view name, int type) const;
 
   const onnx::NodeProto& proto_;
@@ -77,7 +77,7 @@ void AddScatterRules(OnnxRules* rules);
 void AddSequenceRules(OnnxRules* rules);
 void AddShapeRules(OnnxRules* rules);
 
-// What several rules ask.
+// The following serves several rules.
 // A constant tensor of integers; empty where it is none.
 std::optional<std::vector<int64_t>> ConstantInts(const OnnxValue& value);
 // The one number of a constant tensor.

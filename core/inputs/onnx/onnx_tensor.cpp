@@ -125,7 +125,7 @@ int ValuesIn(const onnx::TensorProto& proto) {
                    proto.double_data_size(), proto.uint64_data_size()});
 }
 
-// Of elements that are not a whole number of bytes, or that no tensor here has.
+// Converts elements that are not a whole number of bytes, or that no tensor here has.
 Tensor ConvertSmall(const onnx::TensorProto& proto, const std::string& folder) {
   const Shape shape = TensorShape(proto);
   const int64_t elements = shape.NumElements(), in_byte = 8 / SmallElementBits(proto.data_type());

@@ -9,7 +9,7 @@
 
 namespace lanescope {
 
-// Of ONNX's number for it; small elements (small_elements.h) are in bytes. Throws Unimplemented for what no
+// The type of ONNX's number; small elements (small_elements.h) are in bytes. Throws Unimplemented if no
 // tensor here can hold.
 DataType OnnxDataType(int number);
 // `folder`: of the files that hold what is not in `proto`; empty: there are none. Throws InvalidArgument.

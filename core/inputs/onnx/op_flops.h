@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ops take that stay known by their cost alone. Internal to core.
+// Operations of ops that stay known by their cost alone. Internal to core.
 #pragma once
 
 #include <optional>

@@ -9,7 +9,7 @@
 namespace lanescope {
 namespace {
 
-// Of both directions; longer ones stay ops known by their cost.
+// The limit of steps of both directions; longer networks stay ops known by their cost.
 constexpr int64_t kMostSteps = 1024;
 
 // A layer in one direction.

@@ -12,7 +12,7 @@ namespace lanescope {
 
 // Bits of an element of ONNX's type `number`; 0 for types that a tensor here has as they are.
 int SmallElementBits(int number);
-// Of a type with SmallElementBits: what holds an element of it here.
+// The type that holds an element of a type with SmallElementBits here.
 DataType SmallElementType(int number);
 // `number` where such elements are codes of floats, else 0.
 int OnnxFormat(int number);

@@ -6,7 +6,7 @@
 namespace lanescope {
 namespace {
 
-// What `auto_pad` comes to on one axis: as many outputs as strides fit in the input.
+// The padding of `auto_pad` on one axis: there are as many outputs as strides fit in the input.
 std::pair<int64_t, int64_t> SamePads(int64_t size, int64_t kernel, int64_t stride, bool upper) {
   const int64_t outputs = (size + stride - 1) / stride;
   const int64_t total = std::max<int64_t>(0, (outputs - 1) * stride + kernel - size);

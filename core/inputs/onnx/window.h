@@ -20,7 +20,7 @@ struct OnnxWindow {
   int64_t Reach(size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
   // For PadV2 of a tensor with its channels last, or first.
   Tensor PaddingOf(bool channels_first) const;
-  // Of one axis, as one of two: the first is 1.
+  // A window of one axis as one of two, the first of which is 1.
   OnnxWindow OfImages() const;
 };
 
