@@ -50,7 +50,7 @@ struct Cluster {
   // Whether any two messages between different pairs of GPUs share nothing but the GPUs' own ports.
   bool IsNonBlocking() const { return nics_per_node >= gpus_per_node && oversubscription <= 1; }
 
-  // What messages pass: for each GPU its switch port out and in, its way to the host and from it; for each
+  // Resources of messages: each GPU's switch port out and in, its way to the host and from it; for each
   // port of the network out and in; for each leaf switch up and down.
   int num_resources() const { return 4 * num_gpus() + 2 * nodes * nics_per_node + 2 * num_leaves(); }
   double ResourceBandwidth(int resource) const;

@@ -42,7 +42,7 @@ int CountOf(std::string_view part, std::string_view text) {
   return count >= kFirstPort ? 1 : count;
 }
 
-// Of a device of a machine whose tasks have no names.
+// The name of a device of a machine whose tasks have no names.
 std::string NameIn(const ClusterTask& task, DeviceName name) {
   name.has_job = name.has_replica = name.has_task = true;
   name.job = task.job;

@@ -29,7 +29,7 @@ std::vector<ClusterTask> ParseClusterTasks(std::string_view text);
 // has an interface of 1 GB/s. Throws InvalidArgument where one of them has several tasks or a network of its
 // own.
 Machine MachineOfTasks(const std::vector<Machine>& each, const std::vector<ClusterTask>& tasks);
-// The same devices in every task.
+// A machine with the same devices in every task.
 Machine MachineOfTasks(const Machine& each, const std::vector<ClusterTask>& tasks);
 
 // Whether the two may name one computer, as one of them is a part of the other ("node1", "node1.site.org"),

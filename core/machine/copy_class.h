@@ -17,7 +17,7 @@ inline constexpr int kNumCopyClasses = 5;
 std::string_view CopyClassName(CopyClass copy_class);
 // Device to device means that source and destination differ.
 CopyClass CopyClassOf(bool from_host, bool to_host, bool same_device);
-// Of a copy between two devices of a machine.
+// The class of a copy between two devices of a machine.
 CopyClass ClassifyCopy(const Machine& machine, DeviceId src, DeviceId dst);
 
 }  // namespace lanescope

@@ -16,7 +16,7 @@
 namespace lanescope {
 namespace {
 
-// Of the parts of one GPU, where nobody says how fast its memory is.
+// The bandwidth between parts of one GPU whose memory has no known speed.
 constexpr double kWithinBandwidth = 200e9;
 constexpr double kMiB = 1 << 20;
 

@@ -157,7 +157,7 @@ std::string DeviceName::ToString() const {
   return text;
 }
 
-// Of another task than this computer's own, with the task.
+// The device's own name, which names its task only if that is another than this computer's.
 std::string DeviceName::LocalName() const {
   const std::string local = type + ":" + std::to_string(id);
   DeviceName of_task = *this;

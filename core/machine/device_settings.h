@@ -19,7 +19,7 @@ struct LogicalDevice {
   friend bool operator==(const LogicalDevice&, const LogicalDevice&) = default;
 };
 
-// What is said of the devices of a machine until Initialize gives the machine as a program sees it; from then
+// Settings of the devices of a machine until Initialize gives the machine as a program sees it; from then
 // on nothing can be changed, though the same may be said again. Devices are named as the machine has them
 // ("GPU:0", or in full). Errors are TensorFlow's: InvalidArgument for its ValueError, FailedPrecondition for
 // its RuntimeError. Not thread-safe.

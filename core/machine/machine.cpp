@@ -37,7 +37,7 @@ DeviceId HostBeside(const Machine& machine, DeviceId device) {
   return {};
 }
 
-// Of the device's task; -1 if it has none.
+// The interface of the device's task; -1 if it has none.
 int NicOf(const Machine& machine, DeviceId device) {
   const DeviceId host = HostBeside(machine, device);
   for (size_t n = 0; n < machine.nics.size(); ++n) {
@@ -47,7 +47,7 @@ int NicOf(const Machine& machine, DeviceId device) {
   return -1;
 }
 
-// What goes from one task to another passes the interfaces of both, if they are not the same one.
+// A copy from one task to another passes the interfaces of both, if they are not the same one.
 void AddNics(const Machine& machine, DeviceId from, DeviceId to, Route* route) {
   if (machine.nics.empty() || IsSameAddressSpace(machine.device(from).parsed, machine.device(to).parsed))
     return;

@@ -85,7 +85,7 @@ struct NicSpec {
   double bandwidth = 0;         // bytes per second, in each direction
 };
 
-// What a copy from one device to another passes. Resources are numbered 0..num_resources()-1: two per link (a
+// The way of a copy between two devices. Resources are numbered 0..num_resources()-1: two per link (a
 // to b, b to a; the same one twice when not duplex), then the buses, two per network interface (out, in),
 // then those of the cluster.
 struct Route {

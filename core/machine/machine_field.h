@@ -123,7 +123,7 @@ class Field {
 std::vector<std::pair<int64_t, int64_t>> ReadTable(const Field& field);
 // All of a device but its name, whose type decides the defaults; `device->parsed` is set.
 void ReadDeviceBody(const Field& field, DeviceSpec* device);
-// What the key "cluster" says, with its GPUs behind the devices that are there.
+// Reads the key "cluster": its GPUs come behind the devices that are there.
 void ReadCluster(const Field& field, Machine* machine);
 Json ClusterToJson(const Machine& machine);
 Json DeviceBodyToJson(const DeviceSpec& device);

@@ -101,7 +101,7 @@ void ReadPeak(const Field& field, DeviceSpec* device) {
   }
 }
 
-// What only some kinds of device have.
+// Reads the fields that only some kinds of device have.
 void ReadHardware(const Field& field, DeviceSpec* device) {
   if (field.Has("physical")) {
     if (!device->is_hardware())

@@ -8,7 +8,7 @@
 
 namespace lanescope {
 
-// Those devices in that order, device i of the part being `devices[i]` of the machine, with the links and the
+// The machine of some devices, device i of it being `devices[i]` of the whole, with the links and the
 // buses between them and the network interfaces of their tasks. The host of a task must be among them where
 // another of its devices is. Not of a machine with a cluster.
 Machine PartOf(const Machine& machine, const std::vector<DeviceId>& devices);

@@ -18,7 +18,7 @@ std::string NameOfTask(DeviceName name) {
 
 namespace {
 
-// What devices are near each other by, and which of those.
+// The kind of place by which devices are near each other.
 enum class PlaceKind { kNode, kInterface, kTask };
 
 std::pair<PlaceKind, int> PlaceOf(const Machine& machine, const MachineTasks& tasks, DeviceId device) {

@@ -25,7 +25,7 @@ struct MachineTasks {
 };
 
 MachineTasks TasksOf(const Machine& machine);
-// Of a device with that name, as MachineTasks::names has it.
+// The task of a device with that name, as MachineTasks::names has it.
 std::string NameOfTask(DeviceName name);
 // Whether a link of its own joins the two devices.
 bool IsLinked(const Machine& machine, DeviceId a, DeviceId b);

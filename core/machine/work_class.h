@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a command mostly uses, and how commands that run side by side slow each other down by it.
+// The resource that a command mostly uses, and how commands that run side by side slow each other down by it.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What other programs, or other machines on the same hardware, took from a program that was measured.
+// Time that other programs, or other machines on the same hardware, took from a measured program.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Disturbance {
   }
 };
 
-// Of one measured step. The steps of a round ran one right after the other. Disturbed steps do not count,
+// One measured step. The steps of a round ran one right after the other. Disturbed steps do not count,
 // unless all of a run are.
 struct StepDisturbance {
   int step = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened, whoever made it happen: the executor (real time), the simulator (virtual time), CUPTI (a
+// Events, whoever made them: the executor (real time), the simulator (virtual time), CUPTI (a
 // GPU's own time).
 #pragma once
 

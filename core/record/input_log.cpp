@@ -68,7 +68,7 @@ void InputLog::Fill(const InputQueue& queue, int64_t time_ns, int64_t size) {
   Count();
 }
 
-// What is known of a queue that somebody only waited for is told once it is looked at.
+// A queue that was only waited for is described once it is looked at.
 InputLog::KnownQueue& InputLog::QueueOf(const InputQueue& queue) {
   const auto [entry, is_new] = queues_.try_emplace(queue.name);
   KnownQueue& known = entry->second;

@@ -23,7 +23,7 @@ class InputLog {
   void EndStep(int thread, int step, int64_t start_ns, int64_t end_ns);
   // `wait.queue` is what `awaited` names.
   void Wait(InputWait wait, const std::string& awaited);
-  // Of a thread's launch that may wait: how long it took, once it could go on.
+  // Takes the time of a thread's launch that may wait, once it could go on.
   void Work(int thread, int node, int64_t ns);
   // Whether it is time to look at the queues again, so that looking costs steps of a microsecond little.
   bool FillIsDue(int64_t now_ns);

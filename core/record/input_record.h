@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the input of a run did: threads that fill queues while its steps empty them, who waited for what, and
+// The input of a run: threads that fill queues while its steps empty them, who waited for what, and
 // how full the queues were.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace lanescope {
 
-// Of a wait that the run's own steps had.
+// The thread of a wait that the run's own steps had.
 inline constexpr int kNoInputThread = -1;
 
 struct InputThread {
@@ -19,7 +19,7 @@ struct InputThread {
   std::string queue;  // that it fills, as its configuration calls it
 };
 
-// What steps wait for: a queue, or the turn at a reader.
+// A thing that steps wait for: a queue, or the turn at a reader.
 struct InputQueue {
   int number = 0;
   std::string name;       // "queue 'examples'", "reader 'lines'"
@@ -41,7 +41,7 @@ struct InputWait {
   int64_t start_ns = 0, end_ns = 0;
 };
 
-// What a thread's launches of a node that may wait took, once they could go on.
+// Time of a thread's launches of a node that may wait, once they could go on.
 struct InputWork {
   int thread = 0;
   int node = -1;

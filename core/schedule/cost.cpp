@@ -39,7 +39,7 @@ double PeakFlops(const DeviceSpec& device, std::span<const TensorInfo> outputs) 
   return device.peak_flops.begin()->second;
 }
 
-// Of a collective on the machine's cluster.
+// The time of a collective on the machine's cluster.
 std::optional<int64_t> ClusterNs(const Machine& machine, const Node& node) {
   if (!machine.cluster) return std::nullopt;
   const std::optional<AttributedCollective> given = CollectiveOf(node);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the planner, the strategies and the simulator ask of a cost model. Implemented in sims/ (calibrated)
+// The interface of a cost model for planner, strategies and simulator. Implemented in sims/ (calibrated)
 // and, as the trivial second implementation, by RooflineCost here.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace lanescope {
 
-// What an estimate goes by, from the best to the worst.
+// The source of an estimate, from the best to the worst.
 enum class CostBasis : uint8_t {
   kMeasured,      // a measurement of this op, shape, dtype and device kind
   kFitted,        // measurements of the same op in other sizes, near this one
@@ -63,7 +63,7 @@ class RooflineCost : public CostModel {
   CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
   CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
-  // Of known work, at the rate of float.
+  // The time of known work, at the rate of float.
   CostEstimate Launch(const DeviceSpec& device, const OpWork& work) const;
 };
 

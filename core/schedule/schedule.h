@@ -100,7 +100,7 @@ struct FusedNode {
   // By input of the node: k >= 0 is an input of the command, -1 - k what node k of the launch makes.
   std::vector<int> inputs;
   int output = -1;  // of the command: where its result goes; -1: only nodes of the launch read it
-  // Of the result of an element-wise node.
+  // The type of an element-wise node's result.
   DataType dtype = DataType::kInvalid;
   Shape shape;
 };
@@ -148,7 +148,7 @@ struct Schedule {
   std::span<const ValueId> Outputs(const Command& command) const {
     return {operands.data() + command.outputs, static_cast<size_t>(command.num_outputs)};
   }
-  // Of a launch that runs several nodes; empty for any other command.
+  // The nodes of a launch that runs several; empty for any other command.
   std::span<const FusedNode> FusedNodes(const Command& command) const {
     if (command.fused < 0) return {};
     return fused[static_cast<size_t>(command.fused)].nodes;
@@ -172,7 +172,7 @@ struct Schedule {
 };
 
 struct CompileRequest {
-  // What each fed tensor is: its endpoint, dtype and exact shape.
+  // Every fed tensor: its endpoint, dtype and exact shape.
   std::vector<std::pair<Endpoint, TensorInfo>> feeds;
   std::vector<Endpoint> fetches;  // output -1: a target, run for its effect, nothing is returned
   DeviceId host;                  // in whose memory feeds and fetches are; none: the machine's host()

@@ -40,7 +40,7 @@ StreamIssue OfLaunch(const Schedule& schedule, const Graph& graph, const Machine
     return std::ranges::any_of(inputs, is) || std::ranges::any_of(outputs, is);
   };
   const auto on_device = [&](ValueId value) { return !InHostMemory(schedule, machine, value); };
-  // What the host reads or writes in the course of issuing: constants never change.
+  // Values that the host reads or writes in the course of issuing: constants never change.
   const auto live = [&](ValueId value) {
     if (!value.exists() || on_device(value)) return false;
     const Storage storage = schedule.RootValue(value).storage;

@@ -22,10 +22,10 @@ bool IsStream(const Queue& queue, const Machine& machine);
 // to the host, or the host counts on with every launch.
 bool LaunchesVary(std::string_view op);
 
-// Of every command of a compiled schedule; empty where it has no streams.
+// How each command of a compiled schedule is issued; empty where it has no streams.
 IdVector<CommandId, StreamIssue> FindStreamIssues(const Schedule& schedule, const Graph& graph,
                                                   const Machine& machine);
-// The same of a command of which only the op and its signature (core/graph/signature.h) are known.
+// As above for a command of which only the op and its signature (core/graph/signature.h) are known.
 StreamIssue StreamIssueOf(CommandKind kind, std::string_view op, std::string_view signature);
 
 }  // namespace lanescope

@@ -76,7 +76,7 @@ class ShareMaker {
       if (message_[c] >= 0) ++phase;
       if (joint_of_[c] >= 0) {
         int& together = (*of_joint)[static_cast<size_t>(joint_of_[c])];
-        // What comes before one part comes a message before all others.
+        // A command before one part comes a message before all others.
         const bool later = phase + 1 > together;
         if (later) together = phase + 1;
         settled = settled && !later;
@@ -136,7 +136,7 @@ class ShareMaker {
     return bytes;
   }
 
-  // Those that have a command here, and one for all ends of messages.
+  // Numbers the queues that have a command here, and one for all ends of messages.
   void TakeQueues() {
     queue_.assign(whole_.queues.size(), {});
     for (const CommandId c : whole_.commands.ids()) {
@@ -168,7 +168,7 @@ class ShareMaker {
       const bool sends = ends_[number].from == task_;
       end = {sends ? ends_[number].to : ends_[number].from, sends, message_[number]};
     }
-    // Of another task: a message tells it.
+    // A partner in another task is told by a message.
     if (command.partner.exists()) command.partner = own_[command.partner];
     own_[number] = Add(command, end, number);
   }

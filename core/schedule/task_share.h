@@ -24,7 +24,7 @@ inline bool NeedsSignal(const TaskEnds& before, const TaskEnds& after) {
   return !after.Has(before.from) && !after.Has(before.to);
 }
 
-// What a command of the share is, if its other end is in another task's. A copy moves a tensor; a Record
+// The end of a message in this share, whose other end is in another task's. A copy moves a tensor; a Record
 // stands for a dependency between commands of two tasks that no copy carries, and moves nothing.
 struct MessageEnd {
   int peer = -1;  // the other task; -1: the command is no end

@@ -96,7 +96,7 @@ class Verifier {
     }
   }
 
-  // What a node without a command stands for: the commands after which it is complete.
+  // The commands after which a node without a command of its own is complete.
   const std::set<CommandId>& Done(NodeId node) {
     const auto found = done_.find(node);
     if (found != done_.end()) return found->second;

@@ -134,7 +134,7 @@ void FairShare::Reach() {
   }
 }
 
-// The same for few resources, in the same order: routes are ascending.
+// Reach for few resources, in the same order: routes are ascending.
 void FairShare::ReachByBits(uint64_t reached) {
   for (size_t i = 0; i < component_.size() && binding_.size() < num_binding_; ++i) {
     for (uint64_t left = flow(component_[i]).links & all_binding_ & ~reached; left != 0; left &= left - 1) {

@@ -40,10 +40,10 @@ class IntervalSet {
   bool sorted_ = true;
 };
 
-// Of any intervals the sorted, disjoint ones that cover the same time.
+// The sorted, disjoint intervals that cover the same time as these.
 std::vector<Interval> UnionOf(std::vector<Interval> intervals);
 
-// Of sorted, disjoint intervals.
+// The length of sorted, disjoint intervals.
 int64_t TotalLength(std::span<const Interval> intervals);
 int64_t IntersectionLength(std::span<const Interval> a, std::span<const Interval> b);
 std::vector<Interval> UnionOf(std::span<const Interval> a, std::span<const Interval> b);

@@ -8,7 +8,7 @@
 
 namespace lanescope {
 
-// Of messages between tasks any number is under way, where each task is a process; up to this many are
+// Any number of messages between tasks is under way, where each task is a process; up to this many are
 // followed.
 inline constexpr int kMostMessages = 64;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process that serves its devices is asked by those that run graphs on them, and what it answers.
+// Calls to a process that serves its devices, from those that run graphs on them, and its answers.
 // Internal to exec.
 #pragma once
 

@@ -24,7 +24,7 @@ class Mailbox {
 
   // Takes letters of these processes.
   Mailbox(Transport* transport, std::vector<int> peers);
-  // What is not on its way yet is never sent.
+  // Messages that are not on their way yet are never sent.
   ~Mailbox();
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;

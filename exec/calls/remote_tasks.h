@@ -49,7 +49,7 @@ class RemoteTasks {
   // The server answers no more: calls end with Aborted.
   void Lose(int server, const std::string& reason);
 
-  // What the server's clock is ahead of this process', in ns.
+  // How far the server's clock is ahead of this process', in ns.
   int64_t ClockAhead(int server);
   // Empties containers of every server, as Session::Reset does.
   void Reset(const std::vector<std::string>& containers);

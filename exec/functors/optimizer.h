@@ -98,7 +98,7 @@ struct AdagradStep {
   }
 };
 
-// The same with var -= rate * grad / (sqrt(accum) + epsilon).
+// As above with var -= rate * grad / (sqrt(accum) + epsilon).
 template <typename T>
 struct AdagradV2Step {
   static constexpr int kSlots = 1;
@@ -169,7 +169,7 @@ struct CenteredRmsPropStep {
   }
 };
 
-// What minimises rate * (l1 * |w| + l2 / 2 * w^2) + (w - x)^2 / 2.
+// The w that minimises rate * (l1 * |w| + l2 / 2 * w^2) + (w - x)^2 / 2.
 template <typename T>
 LANESCOPE_HOST_DEVICE inline T Proximal(T x, T rate, T l1, T l2) {
   const T shrunk = l1 > T(0) ? Sign()(x) * Maximum()(Abs()(x) - rate * l1, T(0)) : x;
@@ -189,7 +189,7 @@ struct ProximalGradientDescentStep {
   }
 };
 
-// The same at the rate of Adagrad: accum += grad^2; rate / sqrt(accum).
+// A proximal update at the rate of Adagrad: accum += grad^2; rate / sqrt(accum).
 template <typename T>
 struct ProximalAdagradStep {
   static constexpr int kSlots = 1;

@@ -73,7 +73,7 @@ LANESCOPE_HOST_DEVICE inline double ZetaOfPositive(double x, double q) {
   return sum;
 }
 
-// The same for all numbers. Of a negative q the terms below zero are those of a positive one, up to their
+// The function for all numbers. The terms below zero of a negative q are those of a positive one, up to their
 // sign.
 LANESCOPE_HOST_DEVICE inline double HurwitzZeta(double x, double q) {
   if (x == 1) return __builtin_inf();

@@ -12,7 +12,7 @@
 namespace lanescope::exec::functors {
 inline namespace LANESCOPE_ISA_NAMESPACE {
 
-// Of the types that arithmetic loops exist for.
+// Only the types that arithmetic loops exist for are given.
 template <typename T>
 inline constexpr exec::LoopType kTypeOf = std::is_same_v<T, float>     ? exec::LoopType::kFloat
                                           : std::is_same_v<T, double>  ? exec::LoopType::kDouble

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each loop file offers to the dispatcher: one function per instruction set that writes its part of the
+// The part of each loop file in the dispatcher: one function per instruction set that writes its part of the
 // table.
 #pragma once
 

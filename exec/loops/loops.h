@@ -168,7 +168,7 @@ struct ConvLoops {
   int64_t panel;
   // A matrix, rows from_step elements apart, into panels that are panel_step elements apart.
   void (*pack)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels, int64_t panel_step);
-  // Of a matrix stored as [n][k].
+  // Packs a matrix stored as [n][k].
   void (*pack_turned)(int64_t k, int64_t n, const T* from, int64_t from_step, T* panels, int64_t panel_step);
   // out[p][first + c] = sum over k of patches[p][k] * panel[k][c], for c < valid.
   void (*forward)(const PatchTaps& taps, int64_t positions, const T* const* patches, const T* panel,
@@ -181,7 +181,7 @@ template <typename T>
 struct PoolLoops {
   // The largest; NaN never is. Of nothing but NaN, and of no taps, the lowest number.
   void (*max)(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, T* y);
-  // Of one window: the first tap where x == y takes dx += dy.
+  // Takes the first tap of one window where x == y: its dx += dy.
   void (*max_grad)(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, const T* y, const T* dy,
                    T* dx);
   void (*mean)(int64_t n, int64_t num_taps, const int64_t* taps, const T* x, T* y);

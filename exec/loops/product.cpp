@@ -7,7 +7,7 @@
 namespace lanescope::exec::LANESCOPE_ISA_NAMESPACE {
 namespace {
 
-// What is summed up at a time: a panel stays in the first-level cache, all panels in the second. Sums of
+// The depth of one sum: a panel stays in the first-level cache, all panels in the second. Sums of
 // longer rows are added to the ones before.
 constexpr int64_t kDepth = 256;
 constexpr int64_t kWidth = 512;

@@ -22,7 +22,7 @@ class CoreSpeeds {
   CoreSpeeds(const CoreSpeeds&) = delete;
   CoreSpeeds& operator=(const CoreSpeeds&) = delete;
 
-  // What a small product of matrices takes, in ps: on each core the median of some, all at once; their mean.
+  // The time of a small product of matrices, in ps: on each core the median of some, all at once; their mean.
   // Some 0.2 ms in all. Throws what a thread has thrown.
   int64_t Take();
 

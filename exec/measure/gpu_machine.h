@@ -24,14 +24,14 @@ bool LoadGpuBackend(std::string* reason);
 // yet. `notes`: one line for each GPU that is left out, saying why. Throws FailedPrecondition where GPUs
 // cannot be used.
 std::vector<int> UsableGpus(std::vector<std::string>* notes);
-// What tells the GPU at this place from all others of its computer, whatever of them a process sees. Empty
+// The identity of the GPU at this place on its computer, whatever GPUs a process sees. Empty
 // for a place where there is none.
 std::string GpuId(int ordinal);
 // CPU:0 and these GPUs. Rates and links are what the vendor's figures suggest until they are measured; GPUs
 // without peer access have no link, so that copies between them count as staged. Throws FailedPrecondition
 // where GPUs cannot be used.
 Machine DescribeGpus(const std::vector<int>& ordinals, const GpuMemoryOptions& options);
-// The same of all that are usable.
+// Detects all that are usable.
 Machine DetectGpus(const GpuMemoryOptions& options, std::vector<std::string>* notes);
 // Writes into physical GPUs and parts of them what the driver says and the machine file does not: model and
 // rates, and how many multiprocessors each really has, whatever share it asks for. Nothing where GPUs cannot

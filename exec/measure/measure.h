@@ -29,7 +29,7 @@ struct LinkTime {
   int64_t ns = 0;  // median
 };
 
-// What reading costs more when another core has just written the bytes than when the reader has: medians.
+// Extra time of reading bytes that another core has just written, beside the reader's own: medians.
 struct FetchTime {
   int64_t bytes = 0;
   int64_t extra_ns = 0;

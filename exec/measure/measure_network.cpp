@@ -50,14 +50,14 @@ class PairMeasurer {
     }
     return {transport_.rank(), peer_, bytes, MedianOf(alone), MedianOf(both)};
   }
-  // What takes longer says nothing new of a slow network.
+  // A message that takes longer says nothing new of a slow network.
   bool IsLong(const MessageTime& time) { return FromFirst(time.ns > kLongNs ? 1 : 0) != 0; }
 
  private:
   static constexpr int64_t kLongestNs = 1'000'000'000;  // of one size, if three times are enough
   static constexpr int64_t kLongNs = 250'000'000;
 
-  // What the first of the two says.
+  // The first process' number, in both.
   int FromFirst(int mine) {
     Await(is_first_ ? transport_.Send(peer_, kNetworkTag, &mine, sizeof mine)
                     : transport_.Receive(peer_, kNetworkTag, &mine, sizeof mine));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages between the processes of a job take.
+// Measures messages between the processes of a job.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct MessageTime {
 std::vector<MessageTime> MeasureNetwork(Transport* transport, int64_t max_bytes = int64_t{16} << 20,
                                         int repetitions = 21);
 
-// What `inside`, processes that share a network interface, send to all others at the same time (or, of
+// The rate at which `inside`, processes with one network interface, send to all others at once (or, of
 // `receives`, receive from them): bytes per second in all, with so many of each to each; median. All
 // processes call it and all get it. 0 where there are no others.
 double MeasureInterface(Transport* transport, const std::vector<int>& inside, bool receives, int64_t bytes,

@@ -23,7 +23,7 @@ std::vector<DeviceId> GpusOfTask(const Machine& machine, const MachineTasks& tas
   return gpus;
 }
 
-// What a process says of itself: its library, then the identity of each of its GPUs in the machine's order,
+// A process's own description: its library, then the identity of each of its GPUs in the machine's order,
 // line by line; or kCannot and why.
 std::string TextOf(const Machine& machine, const std::vector<DeviceId>& gpus) {
   std::string library, lines;

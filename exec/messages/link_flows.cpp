@@ -98,7 +98,7 @@ int64_t LinkFlows::EndNs(int number) {
   return flow.end_ns >= 0 ? flow.end_ns : flow.foreseen_ns;
 }
 
-// What lies between now and all ends is played through on a copy.
+// The time between now and all ends is played through on a copy.
 void LinkFlows::Foresee() {
   LinkFlows later = *this;
   for (int64_t next = later.NextChange(); next < INT64_MAX; next = later.NextChange()) later.MoveTo(next);
@@ -127,7 +127,7 @@ void LinkFlows::ShareOut() {
     for (const Flow* flow : open) {
       for (const int resource : flow->resources) level = std::min(level, share_of(resource));
     }
-    // Those that no resource would give more are done with.
+    // Flows that no resource would give more are done with.
     std::erase_if(open, [&](Flow* flow) {
       const bool bound = flow->resources.empty() || std::ranges::any_of(flow->resources, [&](int resource) {
                            return share_of(resource) <= level * (1 + 1e-12);

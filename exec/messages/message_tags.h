@@ -4,10 +4,10 @@
 
 namespace lanescope::exec {
 
-// Of those that belong to no step.
+// Tags that belong to no step.
 inline constexpr int kSignOfLifeTag = 0, kClockTag = 1, kNetworkTag = 2, kStartTag = 3, kLetterTag = 4,
                      kPeerTag = 5, kHandedInTag = 6;
-// Those of steps have tags from here to Transport::most_tag().
+// Steps have tags from here to Transport::most_tag().
 inline constexpr int kFirstStepTag = 8;
 
 }  // namespace lanescope::exec

@@ -10,11 +10,11 @@
 namespace lanescope::exec {
 
 void PatientWait::Next(int64_t until_ns) {
-  // Who sleeps is let in soon, even where devices keep all cores busy; who yields waits for their slices.
+  // A sleeper is let in soon, even where devices keep all cores busy; a yielder waits for their slices.
   constexpr int kLooksAtOnce = 3;
   constexpr int kShortSleeps = 100;
   constexpr int64_t kShortNs = 20'000, kLongNs = 100'000;
-  // What the library does behind a message is no news. Who looked once a millisecond, and for nothing, took
+  // The library's own work behind a message is no news. A look each millisecond, for nothing, took
   // 2% of a core from those that compute.
   constexpr int64_t kLeastNewsNs = 1'000'000, kMostNewsNs = 20'000'000;
   thread_local const bool fine_timer = prctl(PR_SET_TIMERSLACK, 1UL) == 0;  // 50 us would be the least else

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kPauseNs = 1'000'000;
 
-// What each end tells the other once it knows how its own joining went, so that nobody waits for one that has
+// Each end tells the other once it knows how its own joining went, so that nobody waits for one that has
 // failed. Both always tell, and hear.
 class JoiningReport {
  public:
@@ -51,7 +51,7 @@ class JoiningReport {
   bool told_ = false;
 };
 
-// Of a process whose own part is in order.
+// Thrown where this process's own part is in order.
 struct OtherHasFailed {};
 
 }  // namespace

@@ -20,10 +20,10 @@ namespace lanescope::exec {
 
 // Two GPUs, the lower first.
 using GpuPair = std::pair<DeviceId, DeviceId>;
-// Those of a joint launch of several processes, by rank.
+// The GPUs of a joint launch of several processes, by rank.
 using GpuGroup = std::vector<DeviceId>;
 
-// Those that send to each other and are of different tasks, ascending. Throws FailedPrecondition for a copy
+// Pairs that send to each other, of different tasks, ascending. Throws FailedPrecondition for a copy
 // that a GPU of hardware would exchange with another task's host.
 std::vector<GpuPair> JoinedPairs(const Schedule& schedule, const Machine& machine, const MachineTasks& tasks);
 

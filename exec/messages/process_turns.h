@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who of a job's processes may use its GPUs for what several processes do together.
+// Turns of a job's processes at its GPUs, for work that several processes do together.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lanescope::exec {
 
-// What GPUs of several processes do together (a transfer, an all-reduce) waits on each GPU for the others,
+// Common work of GPUs of several processes (a transfer, an all-reduce) waits on each GPU for the others,
 // and whatever is issued to a GPU may have to wait until such a thing has ended: NCCL says so of its kernels,
 // and asks for one at a time. So one is issued only when nothing but issuing it elsewhere is missing, and
 // each process takes part in one at a time: it has one turn to give.

@@ -39,11 +39,11 @@ class Transport {
   virtual Ticket ReceivePosted(int from, int tag, void* data, int64_t bytes) = 0;
   // Never waits. A ticket that is done is forgotten.
   virtual bool Test(Ticket ticket) = 0;
-  // The same of several at once: appends those that are done.
+  // Tests several at once: appends those that are done.
   virtual void TestSome(std::span<const Ticket> tickets, std::vector<Ticket>* done);
   // Forgets a message that is not done; its memory may go.
   virtual void Cancel(Ticket ticket) = 0;
-  // What every process hands in, by rank, once all have called it. All call it equally often. Throws
+  // Gives the texts of all processes, by rank, once all have called it. All call it equally often. Throws
   // Cancelled soon after `*cancelled`, if it is given.
   virtual std::vector<std::string> Share(const std::string& mine) = 0;
 

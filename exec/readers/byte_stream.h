@@ -49,7 +49,7 @@ class ByteStream {
   }
   // Passes over `size` bytes; false where the file ends before.
   bool Skip(uint64_t size);
-  // Of the next byte, in the decompressed file.
+  // The place of the next byte, in the decompressed file.
   uint64_t position() const { return position_; }
 
  private:

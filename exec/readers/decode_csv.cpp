@@ -110,7 +110,7 @@ std::vector<Tensor> DecodeCsv(const Tensor& lines, const CsvColumns& columns) {
   std::vector<Tensor> result;
   for (const Tensor& value : columns.defaults) result.emplace_back(value.dtype(), lines.shape());
   CsvFields splitter(columns.syntax);
-  // What stands behind the last column that is taken may be anything.
+  // Anything may stand behind the last column that is taken.
   const size_t limit =
       columns.select.empty() ? std::string_view::npos : static_cast<size_t>(columns.select.back()) + 1;
   std::vector<std::string_view> selected;

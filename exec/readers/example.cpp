@@ -33,7 +33,7 @@ Shape ShapeOf(const DenseFeature& feature, std::optional<int64_t> rows, int64_t 
   return shape;
 }
 
-// What every value of a type has done to it.
+// Applies one function to every value of a type.
 template <typename Function>
 void WithType(DataType dtype, Function function) {
   if (dtype == DataType::kFloat) return function(float());

@@ -19,7 +19,7 @@ namespace lanescope::exec {
 struct DenseFeature {
   std::string key;
   Shape shape;
-  // What an example without the feature has, or of a feature of unknown length the value that pads; of no
+  // The value of an example without the feature, or the padding of a feature of unknown length; of no
   // elements: every example must have it. Its type is the feature's.
   Tensor default_value;
 };

@@ -36,7 +36,7 @@ void ReadBytes(png_structp png, png_bytep to, size_t count) {
 
 void Ignore(png_structp, png_const_charp) {}
 
-// What libpng holds; ends with it.
+// Libpng's state; ends with this object.
 class PngReader {
  public:
   explicit PngReader(PngBytes* input)

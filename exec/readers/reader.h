@@ -10,7 +10,7 @@
 
 namespace lanescope::exec {
 
-// Whoever reads gives it work whenever it needs some. After an error it needs work: the rest of that unit is
+// The caller gives it work whenever it needs some. After an error it needs work: the rest of that unit is
 // left, so that a damaged file costs its own records alone. Thread-compatible.
 class Reader {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a reader takes for a record of its files.
+// The records of a reader's files.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an accumulator adds gradients up to: a tensor, or rows of one by their numbers.
+// The sum of an accumulator's gradients: a tensor, or rows of one by their numbers.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace lanescope::exec {
 
 enum class GradientReduction { kMean, kSum };
 
-// What is declared of an accumulator.
+// The declaration of an accumulator.
 struct AccumulatorSpec {
   DataType dtype = DataType::kFloat;  // float, double or half
   Shape shape = Shape::Unknown();

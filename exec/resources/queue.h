@@ -47,12 +47,12 @@ class TensorQueue final : public AttemptResource {
   // A batch of exactly `count`, gathered as elements come. Throws InvalidArgument for a count below 0 and
   // where shapes are not declared.
   AttemptNumber DequeueMany(int64_t count, Taken taken);
-  // The same, but from a closed queue what is left, if anything is.
+  // As Dequeue, but a closed queue gives what is left, if anything is.
   AttemptNumber DequeueUpTo(int64_t count, Taken taken);
   // Waits for the enqueue attempts before it, or cancels them.
   AttemptNumber Close(bool cancel_pending_enqueues, Done done);
 
-  // What it had taken is put back, what it had put stays.
+  // Elements that it had taken are put back, those that it had put stay.
   bool Cancel(AttemptNumber attempt) override;
 
   const std::string& name() const { return name_; }

@@ -34,7 +34,7 @@ bool AreCompatible(const std::vector<Shape>& a, const std::vector<Shape>& b) {
 void CheckShapes(const QueueSpec& spec) {
   const bool is_padding = spec.kind == TensorQueueKind::kPaddingFifo;
   if (spec.shapes.size() != spec.types.size() && (is_padding || !spec.shapes.empty())) {
-    // Who declares none is told as TensorFlow's own declaration says it, too.
+    // A queue without shapes is described as TensorFlow's own declaration does it, too.
     Throw(Code::kInvalidArgument,
           "Shapes must be provided for all components, but received {} dtypes and {} shapes.{}",
           spec.types.size(), spec.shapes.size(),
@@ -115,7 +115,7 @@ void CheckSharedQueue(const std::string& name, const QueueSpec& existing, const 
     refuse(fmt::format("min_after_dequeue {} but requested min_after_dequeue was {}.",
                        existing.min_after_dequeue, requested.min_after_dequeue));
   }
-  // Who gives no seed takes any order.
+  // A request without a seed takes any order.
   const bool any_order = requested.seed == 0 && requested.seed2 == 0;
   if (!any_order && (existing.seed != requested.seed || existing.seed2 != requested.seed2)) {
     refuse(fmt::format("random seeds ({}, {}) but requested seeds are ({}, {}).", existing.seed,

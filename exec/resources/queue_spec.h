@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a queue is declared to be, and when two declarations mean one queue.
+// The declaration of a queue, and when two declarations mean one queue.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct QueueSpec {
   int64_t capacity = -1;  // elements; below 0: no limit
   std::vector<DataType> types;
   std::vector<Shape> shapes;  // of one element, by component; empty: not declared
-  // Of random shuffle queues: how many elements an open queue keeps, to mix; both seeds 0: random.
+  // For random shuffle queues: how many elements an open queue keeps, to mix; both seeds 0: random.
   int64_t min_after_dequeue = 0;
   uint64_t seed = 0;
   uint64_t seed2 = 0;

@@ -23,7 +23,7 @@ class QueueStore {
   void Put(QueueTuple element) { elements_.push_back(std::move(element)); }
   // The next element; there must be one.
   QueueTuple Take();
-  // What was taken, in the order in which it was, as though it never had been: a FIFO's to its front.
+  // Puts taken elements back, in the order in which they were taken: a FIFO's to its front.
   void PutBack(std::vector<QueueTuple> taken);
 
  private:

@@ -57,7 +57,7 @@ class Rendezvous : public AttemptResource {
   // The number to cancel it by, while it waits.
   AttemptNumber Receive(const std::string& key, Received received);
   bool Cancel(AttemptNumber attempt) override;
-  // Whoever waits gets this error, and so does every call from now on; what was kept is dropped. The first
+  // All waiters get this error, and so does every call from now on; kept values are dropped. The first
   // one counts.
   void Abort(const Error& error);
 

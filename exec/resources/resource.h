@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps share by a handle or by name.
+// Resources that steps share by a handle or by name.
 #pragma once
 
 namespace lanescope::exec {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What graphs share by name beyond one step: a resource has a container, a name and a C++ type.
+// Resources that graphs share by name beyond one step: each has a container, a name and a C++ type.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ class ResourceManager {
                                     const std::function<std::shared_ptr<T>()>& make) {
     return std::static_pointer_cast<T>(FindOrMake({container, typeid(T), name}, make));
   }
-  // Those of a type, in all containers.
+  // The resources of a type, in all containers.
   template <typename T>
   std::vector<std::shared_ptr<T>> All() const {
     std::vector<std::shared_ptr<T>> all;

@@ -7,7 +7,7 @@
 
 namespace lanescope::exec {
 
-// What a node says of its resource; an attribute that it lacks is absent.
+// The resource that a node asks for; an attribute that it lacks is absent.
 struct ResourceRequest {
   std::optional<std::string> container;
   std::optional<std::string> shared_name;

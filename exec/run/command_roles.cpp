@@ -58,7 +58,7 @@ StreamCommand CommandRoles::StreamCommandOf(CommandId number, bool replayable, b
       stream.settle_first = true;
       break;
     case StreamRole::kKernel: {
-      // What the host reads or writes in the course of issuing: constants never change.
+      // Values that the host reads or writes in the course of issuing: constants never change.
       const auto live = [&](ValueId value) {
         if (!value.exists() || !InHostMemory(value)) return false;
         const Storage storage = schedule_.RootValue(value).storage;

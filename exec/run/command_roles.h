@@ -19,10 +19,10 @@ class CommandRoles {
                const IdVector<DeviceId, std::unique_ptr<Device>>& devices, const Machine& machine)
       : graph_(graph), schedule_(schedule), devices_(devices), machine_(machine) {}
 
-  // Of the command's queue.
+  // The device of the command's queue.
   Device& QueueDevice(CommandId command) const;
   StreamRole RoleOf(CommandId command) const;
-  // Those that serve a launch: of its device, or the host's where all operands are in host memory.
+  // The kernels that serve a launch: of its device, or the host's where all operands are in host memory.
   const KernelRegistry& KernelsFor(CommandId command) const;
   // `replayable`: what the kernel says. `dynamic`: some operand's shape is known only at run time.
   StreamCommand StreamCommandOf(CommandId command, bool replayable, bool dynamic) const;

@@ -142,7 +142,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   return times;
 }
 
-// What has been issued to streams ends before the step does, whatever went wrong.
+// Work that was issued to streams ends before the step does, whatever went wrong.
 int64_t Executor::FinishStreams(EventRing* ring) {
   try {
     loaded_->program()->Drain(cancelled_.load(std::memory_order_relaxed));
@@ -233,7 +233,7 @@ void Executor::DriveAlone(size_t index, EventRing* ring) {
   }
 }
 
-// Of a queue with several drivers: one of those that sleep may have something to do, or none has any more.
+// A sleeping driver of a queue with several may have something to do, or none has any more.
 void Executor::Wake(StepState::QueueState* queue, bool all) {
   queue->news.fetch_add(1, std::memory_order_seq_cst);
   all ? queue->news.notify_all() : queue->news.notify_one();
@@ -334,7 +334,7 @@ void Executor::RunNow(CommandId number, EventRing* ring) {
 // The exception itself stays in this thread: whoever runs the step gets an error of its own.
 void Executor::Fail() {
   const Error error = ErrorInFlight();
-  // What noticed why the step ends is not the reason itself.
+  // A command that noticed why the step ends is not the reason itself.
   if (error.code() == Code::kCancelled && cancelled_.load(std::memory_order_relaxed)) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -35,7 +35,7 @@ bool Executor::RunWaiting(CommandId number, size_t index, bool resumed, EventRin
     }
     if (resumed && trace_.waits != nullptr) NoteWait(number, kernel, since_ns);
     if (!loaded_->Advance(number, [this, number, queue] { Resume(number, queue); })) {
-      // Whoever cancelled before the wait began has not ended it. (It read the kernel's state before, so that
+      // A cancellation before the wait began has not ended it. (It read the kernel's state before, so that
       // it is visible here that the step has to end.)
       if (cancelled_.load(std::memory_order_relaxed)) kernel->Cancel();
       NoteThatItWaits(kernel, attempt);

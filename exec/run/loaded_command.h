@@ -18,7 +18,7 @@
 
 namespace lanescope::exec {
 
-// What lives in a session from step to step. Kernels reach it through their context; the schedule's edges
+// A session's state from step to step. Kernels reach it through their context; the schedule's edges
 // order the accesses of one step.
 struct SessionState {
   const Graph* graph = nullptr;
@@ -35,9 +35,9 @@ struct SessionState {
 class LaunchContext : public KernelContext {
  public:
   LaunchContext() = default;
-  // Of a copy: source and destination alone.
+  // For a copy: source and destination alone.
   LaunchContext(size_t num_inputs, size_t num_outputs);
-  // Of a launch of this node. `stream`: of kernels that a stream runs, else null.
+  // For a launch of this node. `stream`: of kernels that a stream runs, else null.
   LaunchContext(SessionState* state, NodeId node, size_t num_inputs, size_t num_outputs, WorkerTeam* team,
                 StreamContext* stream);
   // The input is a handle of, or refers to, this node's resource or variable; null: it is no variable.

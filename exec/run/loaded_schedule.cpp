@@ -15,7 +15,7 @@
 namespace lanescope::exec {
 namespace {
 
-// Of the device's team, while a command computes.
+// A worker of the device's team, while a command computes.
 class WorkerInUse {
  public:
   explicit WorkerInUse(WorkerTeam* team) : team_(team) { team_->Enter(); }

@@ -20,7 +20,7 @@
 
 namespace lanescope::exec {
 
-// What a message to or from another task moves.
+// The memory of a message to or from another task.
 struct MessageMemory {
   TensorRef tensor;
   int64_t bytes = 0;  // of strings and of tensors whose shape is not known yet: 0
@@ -39,11 +39,11 @@ class LoadedSchedule : private CommandRunner {
                  bool record_graphs = true, const TaskShare* share = nullptr);
 
   const Schedule& schedule() const { return *schedule_; }
-  // What the executor's threads hand out. RunCommand takes its units.
+  // The units that the executor's threads hand out. RunCommand takes its units.
   const IssuePlan& plan() const { return program_ != nullptr ? program_->plan() : plan_; }
   // The part of the schedule that runs on streams; null where nothing does.
   StreamProgram* program() { return program_.get(); }
-  // Of one task's share: who sends and receives for it, which must outlive it. `emulated`: the machine whose
+  // Connects a task's share to `transport`, which must outlive it. `emulated`: the machine whose
   // links the messages take the time of; null: those of the transport. `connections`: of GPUs; may be null.
   void Connect(std::shared_ptr<const TaskShare> share, Transport* transport, const Machine* emulated,
                const PeerConnections* connections);
@@ -55,8 +55,8 @@ class LoadedSchedule : private CommandRunner {
   bool MayBegin(CommandId command) { return program_ == nullptr || program_->MayBegin(command); }
   // Whether the launch of this part of a joint launch has run in this step.
   bool IsJointThrough(CommandId part) { return program_->IsJointThrough(part); }
-  // Of a copy to (`sent`) or from another task that may begin. Throws FailedPrecondition for a variable
-  // without a value.
+  // Memory of a copy to (`sent`) or from another task that may begin. Throws FailedPrecondition for a
+  // variable without a value.
   MessageMemory MemoryOfMessage(CommandId command, bool sent);
   // The tensor that comes has this shape. Throws DataLoss if its memory is too small for that.
   MessageMemory ShapeMessage(CommandId command, const Shape& shape);

@@ -75,7 +75,7 @@ void MessageProgress::Start(CommandId command) {
   }
 }
 
-// What comes before its parts has been given to their devices, which is enough.
+// The commands before its parts have been given to their devices, which is enough.
 void MessageProgress::BeginMeeting(Message* message) {
   message->has_begun = true;
   message->start_ns = NowNs();
@@ -115,7 +115,7 @@ void MessageProgress::FindMemory(Message* message) {
   if (message->is_send) MakeContent(message);
 }
 
-// Of a message that is sent: header and bytes.
+// Makes header and bytes of a message that is sent.
 void MessageProgress::MakeContent(Message* message) {
   const TensorRef tensor = loaded_.MemoryOfMessage(message->command, true).tensor;
   if (tensor.dtype == DataType::kString) {
@@ -131,7 +131,7 @@ void MessageProgress::MakeContent(Message* message) {
   std::copy(dims.begin(), dims.end(), message->header.dims);
 }
 
-// Who comes second wakes the first: a sender by what it sends next, a receiver here.
+// The second to come wakes the first: a sender by its next message, a receiver here.
 void MessageProgress::ExchangeReady(Message* message) {
   transport_.Post(message->peer, message->tag, &message->start_ns, sizeof message->start_ns);
   message->ready = transport_.ReceivePosted(message->peer, message->tag, &message->other_start_ns,
@@ -207,7 +207,7 @@ void MessageProgress::TestTransfers() {
   }
 }
 
-// What a header says has been checked by nobody.
+// Nobody has checked the header yet.
 void MessageProgress::TakeHeader(Message* message) {
   const Header& header = message->header;
   if (header.rank < 0 || header.rank > static_cast<int32_t>(std::size(header.dims)) || header.bytes < 0)
@@ -301,7 +301,7 @@ int64_t MessageProgress::DueNs() {
   int64_t due = at_work ? NowNs() + kBetweenLooksNs : INT64_MAX;
   for (const Message& message : messages_) {
     if (!message.has_begun) due = std::min(due, NowNs() + kBetweenLooksNs);
-    // Who waits to be told that it is through is told then.
+    // A sender that waits to be told that its message is through is told then.
     if (message.flow >= 0 && message.through == 0) due = std::min(due, flows_->EndNs(message.flow));
     if (!message.is_in_header && message.ready == 0 && !message.tickets.empty() &&
         message.bytes > kInOnePiece)

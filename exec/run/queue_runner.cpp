@@ -58,7 +58,7 @@ void QueueRunner::Fill(Session* session, Coordinator* coordinator, const std::st
     const bool source_ended = closed_on.empty() ? error.code() == Code::kOutOfRange
                                                 : std::ranges::count(closed_on, error.code()) > 0;
     EndOne(session, source_ended);
-    // What a stop interrupts is no reason to stop.
+    // An operation that a stop interrupts is no reason to stop.
     if (source_ended || (error.code() == Code::kCancelled && coordinator->ShouldStop())) return;
     {
       const std::lock_guard lock(mutex_);

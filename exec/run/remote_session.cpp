@@ -134,7 +134,7 @@ void RemoteRun::State::End(size_t part, const Error* failure, std::string_view r
   parts[part].times = times;
   parts[part].staleness = staleness;
   if (failed) {
-    // What a share says that was stopped is a consequence.
+    // The error of a share that was stopped is a consequence.
     if (!error || error->code() == Code::kCancelled) error = failed;
     stop.store(true);
   }

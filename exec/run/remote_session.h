@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session has other processes do: the shares of its steps that run on their devices. Internal to exec.
+// The shares of a session's steps that run on devices of other processes. Internal to exec.
 #pragma once
 
 #include <atomic>
@@ -45,7 +45,7 @@ class RemoteSession {
   // Lets the servers compile and load their shares, if they have not. Throws FailedPrecondition for a task
   // that serves nobody, and what they throw.
   void Ready(RemoteStep* step);
-  // What recorded steps have done elsewhere since the last call, on this process' clock and in the numbers of
+  // Events of recorded steps elsewhere since the last call, on this process' clock and in the numbers of
   // whole schedules.
   std::vector<Event> TakeEvents();
 
@@ -74,7 +74,7 @@ class RemoteRun {
  public:
   // The servers begin. `schedule`, `step`: its numbers in the trace; -1: it is not recorded.
   RemoteRun(RemoteSession* session, const RemoteStep& step, int schedule, int number);
-  // Whatever still runs elsewhere is stopped, and waited for.
+  // Stops all that still runs elsewhere, and waits for it.
   ~RemoteRun();
   RemoteRun(const RemoteRun&) = delete;
   RemoteRun& operator=(const RemoteRun&) = delete;

@@ -48,7 +48,7 @@ bool WrittenByACommand(const Schedule& schedule, ValueId value) {
   });
 }
 
-// What tf.data makes of files and functions, and steps read: datasets and iterators over them.
+// Ops of tf.data, which make datasets of files and functions, and iterators over them that steps read.
 bool IsOfDataset(std::string_view op) {
   return op.find("Dataset") != std::string_view::npos || op.find("Iterator") != std::string_view::npos;
 }
@@ -156,7 +156,7 @@ class ScheduleLoader {
           first->name, first->op);
   }
 
-  // What nobody knows the size of has no memory planned: on the host it grows in the step.
+  // A tensor of unknown size has no memory planned: on the host it grows in the step.
   void RequireSizes() const {
     std::set<std::pair<NodeId, int>> fed;
     for (const ValueId feed : schedule_.feeds)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the commands of a schedule need before they can run: kernels, the session's variables, constants in
+// Loads what a schedule's commands need before they run: kernels, the session's variables, constants in
 // the memory of their devices.
 #pragma once
 

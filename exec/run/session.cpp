@@ -125,7 +125,7 @@ void Session::Cancel() {
 void Session::Close() {
   std::unique_lock lock(mutex_);
   closed_ = true;
-  // Who has taken a runner may not have begun yet.
+  // A caller may hold a runner whose step has not started.
   while (running_ > 0) {
     for (const auto& runner : runners_) {
       if (runner->is_taken) runner->executor().Cancel();
@@ -169,7 +169,7 @@ PreparedStep& Session::PrepareStep(const StepDescription& description) {
     step = &PrepareLocked(description);
   }
   peers_->Ready(step);
-  // What cannot be loaded is said now, and the first run need not load.
+  // A fault of loading is reported now, and the first run need not load.
   Lease(this, *step->here).Ready(*step);
   return *step;
 }

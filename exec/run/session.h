@@ -48,7 +48,7 @@ struct RemoteStep;
 struct SessionState;
 struct StepTrace;
 
-// What a run feeds, fetches and triggers. Names are "node" or "node:output"; targets are nodes run for their
+// Feeds, fetches and targets of a run. Names are "node" or "node:output"; targets are nodes run for their
 // effect.
 struct RunRequest {
   std::map<std::string, Tensor> feeds;
@@ -56,7 +56,7 @@ struct RunRequest {
   std::vector<std::string> targets;
 };
 
-// What a step feeds, fetches and triggers, without values.
+// Feeds, fetches and targets of a step, without values.
 struct StepDescription {
   std::vector<std::pair<std::string, TensorInfo>> feeds;
   std::vector<std::string> fetches;
@@ -80,7 +80,7 @@ struct JobOptions {
 };
 
 struct SessionOptions {
-  // What its graph names (queues, readers) is shared with the sessions that have the same manager; null: a
+  // Sessions with the same manager share the resources that graphs name (queues, readers); null: a
   // manager of its own.
   std::shared_ptr<ResourceManager> resources = nullptr;
   // The devices that it runs on with the sessions that have the same set, made of the same machine or of what
@@ -89,7 +89,7 @@ struct SessionOptions {
   // Where it has both: variables too are those of all such sessions, by container and name, and outlive them
   // until their container is emptied (Session::Reset).
   bool share_variables = false;
-  // Of random ops that have no seeds of their own; none: always the same one.
+  // The seed of random ops that have none of their own; none: always the same one.
   std::optional<uint64_t> seed = std::nullopt;
   int64_t timeout_ns = 0;  // of runs that have none of their own; 0: none
   bool fuse = false;       // nodes that can share a launch do (CompileRequest::fuse)
@@ -97,7 +97,7 @@ struct SessionOptions {
   JobOptions job = {};  // the transport must outlive the session
 };
 
-// What a client says of a step whose share here it asks for.
+// A client's options for a step whose share here it asks for.
 struct ShareOptions {
   int first_tag = 0;                        // of its messages
   int schedule = -1, step = -1;             // their numbers in the client's trace; -1: not recorded
@@ -115,7 +115,7 @@ struct RunOptions {
 struct RunResult {
   std::vector<Tensor> fetches;  // of a job: in its first process
   StepTimes times;              // of a job: from when the first process began until the last one ended
-  // Of a step that changes variables of tasks that serve this one: how many other steps changed some there
+  // For a step that changes variables of tasks that serve this one: how many other steps changed some there
   // between its beginning and its end; the most of any task. -1: it changes none.
   int64_t staleness = -1;
 };
@@ -149,7 +149,7 @@ class Session {
   PreparedStep& Prepare(const RunRequest& request);
   PreparedStep& PrepareStep(const StepDescription& step);
   RunResult Run(const RunRequest& request, const RunOptions& options = {});
-  // Of processes that make the same calls: FailedPrecondition once a step of theirs was given up here, for
+  // Processes that make the same calls get FailedPrecondition once a step of theirs was given up here, for
   // whatever reason; their transport serves no other step.
   RunResult Run(PreparedStep& step, const std::map<std::string, Tensor>& feeds,
                 const RunOptions& options = {});
@@ -166,9 +166,9 @@ class Session {
   // From now on what recorded runs and those of input threads wait for goes there, and how full queues are;
   // null stops. From any thread; the log must outlive the runs in progress.
   void LogInput(InputLog* log);
-  // Who learns which command the activity of streams belongs to, in steps whose commands are timed, which the
-  // session itself then does not time. Null: nobody. Between runs only; must outlive the session or be taken
-  // off.
+  // The observer learns which command streams' activity belongs to, in steps whose commands are timed, which
+  // the session itself then does not time. Null: nobody. Between runs only; must outlive the session or be
+  // taken off.
   void Observe(LaunchObserver* observer);
   // Why graphs are not used although they were asked for; empty where they are, or nothing was asked.
   std::string graph_problem() const;
@@ -186,10 +186,10 @@ class Session {
   // Empties containers (none: the default one): what they hold, variables, queues and readers, is gone for
   // sessions made from now on.
   static void Reset(ResourceManager* resources, const std::vector<std::string>& containers);
-  // What recorded steps have done in tasks that serve this one, since the last call: events in the numbers of
+  // Events of recorded steps in tasks that serve this one, since the last call: in the numbers of
   // the whole schedule and on this process' clock.
   std::vector<Event> TakeServedEvents();
-  // What its graph names, maybe shared with other sessions.
+  // The resources that its graph names, maybe shared with other sessions.
   ResourceManager& resources();
 
  private:
@@ -222,7 +222,7 @@ class Session {
   bool closed_ = false;
   std::map<std::string, std::unique_ptr<PreparedStep>> prepared_;
   std::vector<std::unique_ptr<StepRunner>> runners_;
-  // The same, for who may not lock: a runner is there once it is counted.
+  // The runners, for those who may not lock: a runner is there once it is counted.
   std::array<std::atomic<Executor*>, kMaxRunners> executors_{};
   LaunchObserver* observer_ = nullptr;
   Recorder* recorder_ = nullptr;

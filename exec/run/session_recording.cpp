@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a session's steps is recorded: when they and their commands ran, what they waited for, how full
+// The recording of a session's steps: when they and their commands ran, what they waited for, how full
 // queues were; and who observes their launches.
 #include "core/base/clock.h"
 #include "exec/kernels/queue_handle.h"

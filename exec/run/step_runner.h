@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step needs for itself while it runs: threads, memory for what it computes, its commands bound to
+// Everything that a step needs while it runs: threads, memory for its values, its commands bound to
 // both. Internal to exec.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step in progress keeps track of: dependencies still open, and units on their way between queues.
+// The state of a step in progress: dependencies still open, and units on their way between queues.
 #pragma once
 
 #include <atomic>
@@ -57,7 +57,7 @@ class StepState {
     std::vector<HandoverLog*> to;    // by receiving queue; null where no unit depends on this queue
     int workers = 1;
     std::mutex mutex;  // of a queue with several drivers
-    // Of such a queue: grows when there may be something to do. A driver reads it before it looks, and sleeps
+    // Such a queue's counter: grows when there may be work. A driver reads it before it looks, and sleeps
     // only as long as it has not grown since.
     alignas(64) std::atomic<uint32_t> news{0};
     // Set by a driver that found nothing to do before it looks at its logs a last time; a sender looks here
@@ -75,7 +75,7 @@ class StepState {
   const Schedule& schedule_;
   const IssuePlan& plan_;
   std::vector<CommandId> sources_;  // units without dependencies
-  // What completing a predecessor needs of a unit, together in one place. By command.
+  // The state of a unit that completing a predecessor needs, together in one place. By command.
   struct UnitState {
     std::atomic<int> waiting{0};  // for so many predecessors; left alone where there is only one
     int queue : 31 = 0;

@@ -27,7 +27,7 @@ namespace {
 
 constexpr int64_t kMostEndingNs = 2'000'000'000;
 
-// What the call's body may throw, as an error.
+// The error of a call's body, if it throws.
 template <typename Body>
 std::string AnswerTo(int64_t number, const Body& body, bool* failed) {
   *failed = false;
@@ -220,7 +220,7 @@ class TaskServer::Impl {
     return "";
   }
 
-  // Who has left is done.
+  // A client that has left is done.
   std::string AwaitStage(int client, Stage stage, const std::atomic<bool>& stop) {
     constexpr std::chrono::milliseconds kBetweenLooks{10};
     std::unique_lock lock(mutex_);

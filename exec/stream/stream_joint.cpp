@@ -140,7 +140,7 @@ void StreamProgram::AbortJoint() noexcept {
 void StreamProgram::WatchJointLaunches(bool cancelled) {
   if (!joint_issued_.load(std::memory_order_relaxed) || joint_aborted_.load(std::memory_order_relaxed))
     return;
-  // Whoever records a segment must not be asked about its streams.
+  // A thread that records a segment must not be asked about its streams.
   const std::shared_lock<std::shared_mutex> lock(issue_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return;
   try {

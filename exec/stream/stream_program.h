@@ -65,20 +65,20 @@ struct JointOperands {
 struct JointLaunch {
   JointOperation operation;
   std::vector<CommandId> parts;  // by rank; of several processes: in the order of their devices
-  // Of several processes: what all parts are issued by (StreamProgram::Join), whose parts these are; null for
+  // The group of processes that issues all parts (StreamProgram::Join), whose parts these are; null for
   // one process' own.
   JointGroup* group = nullptr;
   bool is_of_several = false;
 };
 
-// What the program asks of the schedule's owner. Calls for one command come from one thread at a time.
+// The program's questions to the schedule's owner. Calls for one command come from one thread at a time.
 class CommandRunner {
  public:
   virtual ~CommandRunner() = default;
   // Runs the kernel: on the host, or enqueuing on its device's compute stream.
   virtual void Compute(CommandId command) = 0;
   virtual CopyOperands PrepareCopy(CommandId command) = 0;
-  // Of a part of a joint launch.
+  // Prepares a part of a joint launch.
   virtual JointOperands PreparePart(CommandId command) = 0;
   // "node 'c' (MatMul) on GPU:0"
   virtual std::string Describe(CommandId command) const = 0;

@@ -88,7 +88,7 @@ struct Draft {
   DeviceId DeviceOf(const Command& command) const {
     return command.kind == CommandKind::kCopy ? value(Outputs(command)[0]).device : device_of(command.node);
   }
-  // Of the variable that a copy reads.
+  // The version of the variable that a copy reads.
   int CopiedVersion(CommandId copy) const {
     const auto found = copied_versions.find(copy);
     return found == copied_versions.end() ? 0 : found->second;
@@ -97,7 +97,7 @@ struct Draft {
   CommandId AddLaunch(NodeId node_id, std::span<const ValueId> inputs, int num_outputs);
   // Appends a copy of one value to another place; it writes `to`.
   CommandId AddCopy(ValueId from, ValueId to, NodeId node_id, int version);
-  // What a launch of the node runs; null for other commands and unknown ops.
+  // The op that a launch of the node runs; null for other commands and unknown ops.
   const OpDef* LaunchedOp(const Command& command) const {
     return command.kind == CommandKind::kLaunch ? op(command.node).def : nullptr;
   }

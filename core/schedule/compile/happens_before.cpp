@@ -47,7 +47,7 @@ HappensBefore::Clock HappensBefore::ClockFor(std::span<const CommandId> predeces
   return clock;
 }
 
-// What comes before the predecessor, and itself: as long as the two lie in one chain, that is the same row.
+// The predecessor comes before, with all before it: in one chain that is the same row.
 bool HappensBefore::ShareClock(CommandId predecessor, Clock* clock) const {
   const Place place = PlaceOf(predecessor);
   *clock = clocks_[predecessor];

@@ -47,7 +47,7 @@ class HappensBefore {
   }
 
  private:
-  // What is complete before a command starts: of the chain of `last` all to that place, of every other chain
+  // Commands complete before one starts: of the chain of `last` all to that place, of every other chain
   // all to the position that the row says. A command whose predecessors all come before one of them has that
   // one's row: most commands then have none of their own, and the rows are large.
   struct Clock {

@@ -107,7 +107,7 @@ class Planner {
     users_ = Transpose(touched_, draft_.values.size());
     uses_left_.reserve(users_.size());
     for (const ValueId v : draft_.values.ids()) uses_left_.Add(static_cast<int>(users_[v].size()));
-    // What is fetched is read after the step: one use that never comes.
+    // A fetch is read after the step: one use that never comes.
     for (const ValueId fetch : draft_.fetches) ++UsesLeft(draft_.Root(fetch));
     roots_.resize(draft_.values.size());
   }
@@ -295,7 +295,7 @@ class Planner {
   IdVector<ValueId, int>
       uses_left_;  // by planned root; apart from roots_, since most of it is looked at for this
   IdVector<ValueId, Root> roots_;
-  // Of the current value, kept for their memory: its last users, and their places.
+  // State of the current value, kept for its memory: its last users, and their places.
   std::vector<CommandId> last_;
   std::vector<HappensBefore::Place> last_places_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the passes ask of an op. Found once per op name, so that a pass over many nodes compares no strings.
+// Traits of an op for the passes. Found once per op name, so that a pass over many nodes compares no strings.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct OpTraits {
   bool IsPure() const;
 };
 
-// Of a node with these outputs: all of them are constant, so that it runs nowhere. Who reads one waits for
+// Whether a node's outputs are all constant, so that it runs nowhere. A reader of one waits for
 // its control inputs, and for what its constant inputs wait for.
 bool IsFolded(const OpTraits& op, std::span<const TensorInfo> outputs);
 

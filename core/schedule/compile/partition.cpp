@@ -246,7 +246,7 @@ class Partitioner {
                                     : places_.NewValue(endpoint, OutputDevice(k, outputs[k].dtype, device),
                                                        outputs[k], Storage::kPlanned);
       draft_.producer[value] = number;
-      // What the step feeds instead is computed, but nobody reads it.
+      // The value that a feed replaces is computed, but nobody reads it.
       if (!fed) places_.SetBase(endpoint, value);
       draft_.operands.push_back(value);
     }
@@ -271,7 +271,7 @@ class Partitioner {
   Completion completion_;
   TensorPlaces places_;
   HostArgumentsTable host_table_;
-  // Of the current node; kept for their memory.
+  // Values of the current node; kept for their memory.
   std::vector<ValueId> inputs_;
   std::vector<CommandId> after_;
   std::vector<DataType> types_;

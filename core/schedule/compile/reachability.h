@@ -48,7 +48,7 @@ class Reachability {
     MarkMore(from, [](Key) {});
   }
   bool Marked(Key key) const { return mark_[key] == epoch_; }
-  // The same in steps: adds to the marks since Forget, and calls visit(c) for every c that it marks.
+  // Reachability in steps: adds to the marks since Forget, and calls visit(c) for every c that it marks.
   void Forget() { ++epoch_; }
   template <typename Visit>
   void MarkMore(Key from, Visit visit) {

@@ -57,7 +57,7 @@ DataType TensorPlaces::TypeOf(Endpoint endpoint) const {
   return base.exists() ? draft_.value(base).dtype : draft_.info.of(endpoint).dtype;
 }
 
-// Of a variable's memory the version that `reader` reads, 0 for everything else.
+// The version of a variable's memory that `reader` reads, 0 for everything else.
 int TensorPlaces::Version(ValueId value, NodeId reader) const {
   const Value& root = draft_.value(draft_.Root(value));
   if (root.storage != Storage::kVariable) return 0;

@@ -107,7 +107,7 @@ class VariableOrder {
     if (end.exists() && end != command) AddEdge(command, end);
   }
 
-  // What a read waits for comes before the update that the read precedes.
+  // The commands that a read waits for come before the update that the read precedes.
   void PutRead(const VariableRead& read) {
     const NodeId variable = draft_.value(read.value).variable;
     const CommandId end = End(variable, draft_.VersionAt(draft_.value(read.value).source.node, variable));
@@ -146,7 +146,7 @@ class VariableOrder {
     }
   }
 
-  // What depends on `end` is marked, and stays so: an edge that is added here starts at a command before
+  // All that depends on `end` is marked, and stays so: an edge that is added here starts at a command before
   // `end`.
   void OrderUsers(const VariableRead& read, NodeId variable, int version, CommandId end) {
     const std::vector<CommandId>& users = users_.at(read.value);

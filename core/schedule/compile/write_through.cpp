@@ -67,7 +67,7 @@ class WriteThroughPass {
     return content.dtype == written.dtype && content.shape == written.shape;
   }
 
-  // What the producer reads of the variable has the place of what it writes.
+  // A variable that the producer reads has the place of the value that it writes.
   bool ReadsElementwise(const Command& source, const Value& written, NodeId variable) const {
     const auto inputs = draft_.Inputs(source);
     return std::all_of(inputs.begin(), inputs.end(), [&](ValueId input) {
