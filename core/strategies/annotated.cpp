@@ -3,7 +3,7 @@
 
 namespace lanescope {
 
-// What TensorFlow would do: device fields, colocation, and the placer's defaults.
+// Places as TensorFlow would: device fields, colocation, and the placer's defaults.
 Placement PlaceAnnotated(const StrategyInput& input) {
   return PlaceGraph(input.graph, input.machine, input.placer);
 }

@@ -29,7 +29,7 @@ Placement PlaceByEarliestStart(const StrategyInput& input, const TaskGraph& task
   ReadyPairs pairs(tasks, schedule, position);
   IdVector<DeviceId, int> last(tasks.machine().devices.size(), -1);  // the task put there last
   std::vector<bool> done(order.size(), false);
-  // What waits for a device's favourite, for others would delay it.
+  // A task that waits for a device's favourite would delay it for others.
   const auto best_on = [&](DeviceId device) {
     const int before = last[device];
     const int favourite = before < 0 ? -1 : favourite_child[static_cast<size_t>(before)];

@@ -23,7 +23,7 @@ class ListSchedule {
     int64_t start = 0;
     int64_t end = 0;
   };
-  // What a commit made of other tasks.
+  // The changes that a commit made to other tasks.
   struct Change {
     std::vector<int> ready;    // their last predecessor was it
     std::vector<int> touched;  // ready before, with other StartTerms or candidates now; each once
@@ -34,7 +34,7 @@ class ListSchedule {
     int64_t ns = 0;  // of all of them
     auto operator<=>(const CopyQueue&) const = default;
   };
-  // What the start of a ready task on a device goes by, beside when engines and device are free. It starts
+  // Terms of a ready task's start on a device, beside when engines and device are free. It starts
   // when all is there, the device is free, and every queue has passed its engine.
   struct StartTerms {
     int64_t there_at = 0;           // if engines and device were always free
@@ -53,7 +53,7 @@ class ListSchedule {
   // Tasks that wait for no other.
   std::vector<int> First() const;
 
-  // Of a ready task, whose start these give where nothing is inserted.
+  // The terms of a ready task, whose start these give where nothing is inserted.
   StartTerms TermsOf(int task, DeviceId device) const;
   // When the device has done what was committed so far, and when its engine has. Both only grow.
   int64_t FreeAt(DeviceId device) const { return busy_[device].empty() ? 0 : busy_[device].back().end; }

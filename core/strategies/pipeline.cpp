@@ -43,7 +43,7 @@ class ForwardOrder {
   }
 
   int num_places() const { return num_places_; }
-  // Of a node; -1: it belongs nowhere.
+  // The place of a node; -1: it belongs nowhere.
   int place(NodeId id) const { return place_[id]; }
   // Before the loss; other nodes that depend on the batch go backward.
   bool is_forward(NodeId id) const { return forward_[id]; }
@@ -59,7 +59,7 @@ class ForwardOrder {
     for (const NodeId control : node(id).control_inputs) visit(control);
   }
 
-  // What the loss depends on; without an update everything.
+  // Finds the nodes that the loss depends on; without an update all of them.
   void FindForward() {
     const bool trains = std::any_of(order_.begin(), order_.end(), [&](NodeId id) { return IsUpdating(id); });
     std::string loss = input_.spec.loss;
@@ -135,7 +135,7 @@ class ForwardOrder {
       if (!IsUpdating(id) || place_[id] >= 0) continue;
       ForEachBefore(id, [&](NodeId before) { place_[id] = std::max(place_[id], place_[before]); });
     }
-    // What only the update or a gradient reads.
+    // Nodes that only the update or a gradient reads take the place of their readers.
     for (size_t i = order_.size(); i-- > 0;) {
       const int mine = place_[order_[i]];
       if (mine < 0) continue;
@@ -155,7 +155,7 @@ class ForwardOrder {
   int num_places_ = 0;
 };
 
-// What a place costs the GPU that it is on.
+// The load of a place on its GPU.
 struct PlaceLoad {
   double ns = 0;          // forward and backward
   double state = 0;       // bytes of variables, of what updates them, and of their gradients

@@ -73,7 +73,7 @@ ReadyPairs::Choice ReadyPairs::BestOn(DeviceId device, int64_t kept_until) {
     }
     int64_t start = std::max(free, kept_until);
     int position = peers.waiting.empty() ? std::numeric_limits<int>::max() : *peers.waiting.begin();
-    // Of those that are there at one moment the first is enough.
+    // The first of those that are there at one moment is enough.
     for (auto next = peers.coming.begin(); next != peers.coming.end() && next->first <= start;
          next = peers.coming.lower_bound({next->first + 1, 0}))
       position = std::min(position, next->second);

@@ -34,12 +34,13 @@ class ReadyPairs {
 
   void Add(int task);
   void Remove(int task);
-  // What its start goes by is another.
+  // Renews a task whose terms have changed.
   void Renew(int task);
 
-  // Of a device that starts nothing before `kept_until`; unwelcome is 3 where no task may go there.
+  // The choice for a device that starts nothing before `kept_until`; unwelcome is 3 where no task may go
+  // there.
   Choice BestOn(DeviceId device, int64_t kept_until);
-  // Of a task that may go there; unwelcome is 3 elsewhere.
+  // The choice for a task that may go there; unwelcome is 3 elsewhere.
   Choice Of(int task, DeviceId device) const;
 
  private:

@@ -127,7 +127,7 @@ class Replicator {
     }
   }
 
-  // What the graph puts on the CPU stays there.
+  // Nodes that the graph puts on the CPU stay there.
   void SetDevice(NodeId id, int replica, Node* node) const {
     if (node->device.find("CPU") != std::string::npos || node->device.find("cpu") != std::string::npos)
       return;
@@ -154,7 +154,7 @@ class Replicator {
     return {role(of.node) == Role::kReplicated ? ReplicaAt(first, r) : first, of.output};
   }
 
-  // What a node that is no replica reads of the replicas.
+  // The tensor of the replicas that a node reads which is no replica.
   Endpoint Joined(NodeId reader, Endpoint of) {
     if (role(of.node) != Role::kReplicated) return {first_[of.node], of.output};
     return Join(of, sparse_.contains(ScopeOf(graph_.node(reader).name)) ? Joint::kShares : Joint::kMean);

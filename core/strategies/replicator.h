@@ -17,7 +17,7 @@ inline constexpr const char* kNoBatchAxis =
     "the run configuration has no batch_axis, which says of each feed which dimension is the batch: "
     "\"batch_axis\": {\"NAME\": 0}";
 
-// What of a graph is written once, and what once for each part of the batch.
+// The parts of a graph that are written once, and those that are written for each part of the batch.
 enum class ReplicaRole : uint8_t {
   kShared,      // depends on no batch: variables, constants
   kFeed,        // a placeholder that holds the batch
@@ -30,7 +30,7 @@ struct ReplicaPlan {
   std::string_view strategy;  // for messages and for the scope of what is added
   std::string_view scope;     // of replica r: this and r
   int replicas = 2;           // parts of the batch
-  // Of a node's replica, and with -1 of a node that is written once; empty: as the node says.
+  // The device of a node's replica, and with -1 of a node that is written once; empty: as the node says.
   std::function<std::string(NodeId node, int replica)> device;
   bool accumulate = false;  // sums of the replicas grow one by one, so that none waits for the others
 };

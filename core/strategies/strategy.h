@@ -26,7 +26,7 @@ struct StrategyInput {
   const CompileRequest* step = nullptr;  // what a step runs; null: the whole graph
 };
 
-// What a strategy looks at, which says how long it takes.
+// The data that a strategy looks at, which decide how long it takes.
 enum class Effort : uint8_t { kRules, kGraph, kTimes };
 
 struct Strategy {

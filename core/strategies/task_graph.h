@@ -19,7 +19,8 @@
 
 namespace lanescope {
 
-// What a task reads. Tensors that cost no copy wherever they are read (small constants) are left out.
+// A tensor that a task reads. Tensors that cost no copy wherever they are read (small constants) are left
+// out.
 struct TaskTensor {
   Endpoint source;
   int64_t bytes = 0;

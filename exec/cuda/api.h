@@ -40,7 +40,7 @@ struct Partition {
   int multiprocessors = 0;
 };
 
-// What the kernels of one compute stream see (exec/cuda/launch.cuh).
+// The launch as kernels of one compute stream see it (exec/cuda/launch.cuh).
 struct LaunchSpec {
   int ordinal = 0;
   StreamHandle stream = nullptr;

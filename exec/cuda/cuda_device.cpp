@@ -187,7 +187,7 @@ std::unique_ptr<Kernel> CudaDevice::MakeFusedKernel(const Graph& graph, const Sc
   return MakeCudaFusedKernel(place, graph, schedule, command);
 }
 
-// Of all the GPU's multiprocessors, whatever the share.
+// A load of all the GPU's multiprocessors, whatever the share.
 std::unique_ptr<DeviceLoad> CudaDevice::MakeLoad(WorkClass work_class, StreamHandle stream) {
   MakeCurrent();
   LaunchSpec spec;

@@ -13,7 +13,7 @@ namespace lanescope::exec::cuda {
 
 class Api;
 
-// What the module gives. Lives as long as the process; thread-safe.
+// The functions of the module. Lives as long as the process; thread-safe.
 class CudaModule {
  public:
   virtual ~CudaModule() = default;

@@ -11,7 +11,7 @@
 
 namespace lanescope::exec::cuda {
 
-// What exec's functions of these names give.
+// Exec's functions of these names call these.
 std::vector<int> UsableGpus(Api* api, std::vector<std::string>* notes);
 Machine DescribeGpus(Api* api, const std::vector<int>& ordinals, const GpuMemoryOptions& options);
 void CompleteGpus(Api* api, Machine* machine);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU can do at most, by what its driver says of it: the figures of a data sheet.
+// The most that a GPU can do by its driver's facts: the figures of a data sheet.
 #pragma once
 
 #include "core/machine/machine.h"

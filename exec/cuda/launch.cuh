@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a CUDA kernel sees of its launch beside KernelContext, and how kernels are registered. Everything in
+// A launch as a CUDA kernel sees it beside KernelContext, and how kernels are registered. Everything in
 // exec/cuda/kernels codes against this file.
 //
 // The rules of Kernel::Compute for a CUDA device:
@@ -35,7 +35,7 @@ namespace lanescope::exec::cuda {
 // One per compute stream; used by the thread that drives it.
 class Launch : public StreamContext {
  public:
-  // Of the launch that Compute is called for.
+  // The launch that Compute is called for.
   static Launch& Of(const KernelContext& context) { return static_cast<Launch&>(context.stream_context()); }
 
   cudaStream_t stream() const { return stream_; }
@@ -44,7 +44,7 @@ class Launch : public StreamContext {
   // Whether float32 products may round their factors to TF32 (off unless the run says --tf32).
   bool allow_tf32() const { return allow_tf32_; }
 
-  // Of this stream, with a workspace of its own and the math mode set; made at the first product.
+  // The handle of this stream, with a workspace of its own and the math mode set; made at the first product.
   cublasContext* cublas();
 
   // At least `bytes` of device memory, 256-byte aligned, for this launch alone: the next launch of the stream

@@ -61,7 +61,7 @@ struct NcclLibrary {
 
   // "2.28.9"
   std::string VersionText() const;
-  // Of a call, or what else is named so, in NCCL's words.
+  // The error of a call, or of what else is named so, in NCCL's words.
   Error ErrorOf(const char* call, int result, NcclComm comm) const;
   // Why it does not join GPUs of several processes, in one line; empty: it does.
   std::string WhyNoProcesses() const;
@@ -73,7 +73,7 @@ std::shared_ptr<const NcclLibrary> LoadNccl(std::string* reason);
 
 // The library where it joins GPUs of several processes; throws FailedPrecondition with the reason where not.
 std::shared_ptr<const NcclLibrary> LibraryForProcesses();
-// Of the text that one process has given to the others. Throws InvalidArgument for another one.
+// The id in the text that one process has given to the others. Throws InvalidArgument for another text.
 NcclUniqueId UniqueIdOf(const std::string& text);
 
 }  // namespace lanescope::exec::cuda

@@ -71,7 +71,7 @@ CalibratedCost::CalibratedCost(CostTable table)
   }
 }
 
-// Of launches that fill a GPU, those that compute something: others may move nothing at all.
+// Launches that fill a GPU and compute something count: others may move nothing at all.
 std::optional<CalibratedCost::LaunchLine> CalibratedCost::LineOf(
     const std::vector<const LaunchCost*>& launches) {
   const int pieces = static_cast<int>(kEffectConstants.gpu_pieces);
@@ -89,7 +89,7 @@ std::optional<CalibratedCost::LaunchLine> CalibratedCost::LineOf(
 
 std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& device) const {
   std::vector<Source> sources = {{CostDevice(device)}};
-  // What was measured on a GPU holds for one of the same model in a machine that is not there.
+  // Costs that were measured on a GPU hold for one of the same model in a machine that is not there.
   if (!device.model.empty() && (device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kModelled)) {
     DeviceSpec twin = device;
     twin.kind = device.kind == DeviceKind::kCuda ? DeviceKind::kModelled : DeviceKind::kCuda;

@@ -46,7 +46,7 @@ class CalibratedCost : public CostModel {
 
   CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
                       std::span<const TensorInfo> inputs, std::span<const TensorInfo> outputs) const override;
-  // The same by 1, 2 and 4 to 8 for a launch whose graph is not there; where its work is not known it costs
+  // As above by 1, 2 and 4 to 8 for a launch whose graph is not there; if its work is unknown, it costs
   // kUnknownNs.
   CostEstimate Launch(const DeviceSpec& device, const SignedWork& work) const;
   CostEstimate Copy(const Machine& machine, DeviceId src, DeviceId dst, int64_t bytes) const override;
@@ -73,7 +73,7 @@ class CalibratedCost : public CostModel {
   std::optional<CostEstimate> Fitted(const DeviceSpec& device, const std::vector<Source>& sources,
                                      const SignedWork& work) const;
 
-  // What the shortest launches of a device take, and what each byte that large ones move adds.
+  // The time of a device's shortest launches, and the time that each byte of large ones adds.
   struct LaunchLine {
     double fixed_ns = 0, byte_ns = 0;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What calibration knows: the content of a cost file (docs/reference/cost-model.md).
+// The results of calibration: the content of a cost file (docs/reference/cost-model.md).
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct CostTable {
   bool has_microbenchmarks() const;
 };
 
-// What of a device determines the time of a launch: kind, model, and host workers or share of multiprocessors
-// ("virtual 2 workers", "cuda Tesla K80").
+// Properties of a device that determine the time of a launch: kind, model, and host workers or share of
+// multiprocessors ("virtual 2 workers", "cuda Tesla K80").
 std::string CostDevice(const DeviceSpec& device);
 
 // Throw InvalidArgument naming the entry and key. ReadCostTable also NotFound.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What if a device were faster or slower than it is: the rule for what-ifs, of the command line and of the
+// A device that is faster or slower than it is: the rule for what-ifs, of the command line and of the
 // GUI.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads that fill a run's queues cost, and what they take from its steps.
+// The cost of the threads that fill a run's queues, and what they take from its steps.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace lanescope::sims {
 // through beside others, or stands still as a whole while launches have the cores.
 inline constexpr double kSliceNs = 3e6;
 
-// Of a thread's step, alone on a core.
+// A thread's step, alone on a core.
 struct InputCost {
   std::string op;            // the node that it runs
   int64_t ns = 0;            // without waiting
@@ -32,7 +32,7 @@ struct InputCost {
   // and how many such ends there were. 0: none.
   int64_t together_ns = 0, together_count = 0;
 
-  // What only one thread at a time does, by how little several are faster than one.
+  // The part of a step that only one thread at a time does, by how little several are faster than one.
   int64_t SerialNs() const;
 };
 

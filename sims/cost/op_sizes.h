@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same op in another size: as where only the batch differs.
+// An op in another size: as where only the batch differs.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ SizedForm FormOf(std::string_view signature);
 // there is none.
 std::optional<double> GrowthOf(std::span<const int64_t> from, std::span<const int64_t> to);
 
-// What a launch takes by measured ones of its form. Refers to the table's launches, by number.
+// The time of a launch by measured ones of its form. Refers to the table's launches, by number.
 class OpSizes {
  public:
   void Add(const LaunchCost& cost);

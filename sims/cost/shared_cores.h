@@ -25,7 +25,7 @@ class SharedCores {
 
   // Time that what a thread did in the stretch takes alone.
   double ThreadWork(const Interval& stretch) const;
-  // What it takes the step, had it not shared its cores with threads: its launches alone may be too many,
+  // The work of a step that had shared its cores with no threads: its launches alone may be too many,
   // too.
   double StepWork(const Interval& stretch) const;
   // Whether more was wanted at some time in it than there was.

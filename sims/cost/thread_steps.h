@@ -46,7 +46,7 @@ std::vector<OpThreads> ByOp(std::span<const ThreadWork> threads, const SharedCor
 std::vector<Interval> WaitsOf(std::span<const InputWait> waits, int thread);
 // All that ran, on the cores that there were.
 SharedCores CoresOf(std::span<const ThreadWork> threads, const InputRun& run);
-// What the steps of the run shared their cores with: threads with short steps have what launches leave.
+// Threads with which the steps of a run shared their cores: those with short steps have what launches leave.
 SharedCores CoresOfSteps(std::span<const ThreadWork> threads, const InputRun& run);
 
 }  // namespace lanescope::sims

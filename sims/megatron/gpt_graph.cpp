@@ -27,7 +27,7 @@ constexpr std::array<const char*, kParts> kPartOps = {"ColumnParallelLinear", "C
 constexpr bool SumsForward(int part) { return part == 2 || part == 4; }
 constexpr bool SumsBackward(int part) { return part == 0 || part == 3; }
 
-// What a node on each GPU of a group does and yields.
+// The work and results of a node on each GPU of a group.
 struct NodeKind {
   const char* op = "";
   double seconds = 0;
@@ -130,7 +130,7 @@ class GptWriter {
     return static_cast<size_t>((stage * replicas_ + replica) * ranks_ + rank);
   }
 
-  // Of what a layer's part keeps, by its first rank.
+  // The place of a layer's kept part, by its first rank.
   size_t KeptSlot(int stage, int replica, int micro_batch, int layer, int part) const {
     const size_t slot = Slot(stage, replica, micro_batch) * static_cast<size_t>(layers_ * kParts);
     return slot + static_cast<size_t>((layer * kParts + part) * ranks_);
@@ -175,7 +175,7 @@ class GptWriter {
       }
     }
   }
-  // Of every GPU its weights, their gradients, and what the optimizer keeps of each of them.
+  // Adds each GPU's weights, their gradients, and the optimizer's state for each of them.
   void AddVariables() {
     ForEachGpu([&](int stage, int replica, int rank) {
       const auto count = static_cast<int64_t>(memory_[static_cast<size_t>(stage)].parameters);
@@ -263,7 +263,7 @@ class GptWriter {
       step_.graph.node(readers[rank]).inputs.push_back({kept_[place + rank], 1});
   }
 
-  // What goes to another stage: a part from each GPU of the tensor group.
+  // Sends a part from each GPU of the tensor group to another stage.
   void SendParts(const Group& values) {
     const ShapeAttr part = ShapeOf(std::max(1.0, columns_ / tensor_)).front();
     for (const NodeId id : values)

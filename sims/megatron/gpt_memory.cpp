@@ -12,7 +12,7 @@ constexpr double kWeightBytes = 2, kGradientBytes = 4, kOptimizerBytes = 12;
 // Logits in half and single precision and their gradient.
 constexpr double kLogitBytes = 8;
 
-// Of the micro-batches, whose forward passes a stage runs before their gradients come back.
+// The micro-batches whose forward passes a stage runs before their gradients come back.
 double InFlight(const GptLayout& layout, PipelineSchedule schedule, double stage) {
   const auto micro_batches = static_cast<int>(std::ceil(layout.micro_batches()));
   return PassesAhead(schedule, static_cast<int>(stage), static_cast<int>(layout.pipeline), micro_batches);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU holds while a GPT model is trained under Megatron's layout.
+// The memory of a GPU while a GPT model is trained under Megatron's layout.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace lanescope::sims::megatron {
 
-// What a layer's forward pass keeps for its gradients, for one micro-batch on one GPU, in bytes: by part (as
+// Bytes that a layer's forward pass keeps for its gradients, for one micro-batch on one GPU: by part (as
 // GptTimes), and its input alone, which is all that stays where activations are made again (Korthikanti et
 // al., "Reducing Activation Recomputation in Large Transformer Models", 2022: in half precision with one byte
 // for each dropped value, s b h (10 + 24 / t + 5 a s / (h t)) a layer).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a graph of a GPT model's step was written as, which it carries with it.
+// The origin of a graph of a GPT model's step, which it carries with it.
 #pragma once
 
 #include <optional>

@@ -215,7 +215,7 @@ GptStep EstimateGptStep(const GptModel& model, const GptLayout& layout, const Me
   const double layers = parts.StageLayers() * parts.Layer();
   const double head = parts.Head(), embedding = parts.Embedding(), messages = parts.Messages();
   const double p = layout.pipeline, n = std::ceil(layout.micro_batches());
-  // Of one micro-batch: the embedding is in the first stage, the output layer in the last.
+  // The time of one micro-batch: the embedding is in the first stage, the output layer in the last.
   const double ends = p == 1 ? embedding + head : std::max(embedding, head);
   const double all_stages = p * layers + embedding + head + messages * (p - 1);
   GptStep step;

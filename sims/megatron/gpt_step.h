@@ -25,7 +25,7 @@ struct GptLayout {
   double micro_batches() const { return batch / (micro_batch * data); }
 };
 
-// What the program around the kernels takes, fitted by bench/accuracy. A layer or another part of the model
+// The time of the program around the kernels, fitted by bench/accuracy. A layer or another part of the model
 // takes about the longer of its kernels' time and the host's time to launch them.
 struct GptHost {
   double layer_s = 2.99e-3;             // to launch a layer's kernels, forward and backward
@@ -58,7 +58,7 @@ struct MegatronRules {
 
 struct GptStep {
   double seconds = 0;
-  // Of one GPU of the slowest stage. Their sum is the step.
+  // Parts of the time of one GPU of the slowest stage. Their sum is the step.
   double layers = 0;     // its micro-batches' layers, collectives within them included
   double ends = 0;       // embedding and output layer
   double messages = 0;   // between stages

@@ -61,7 +61,7 @@ class LayoutSearch {
   const MegatronRules& rules_;
   const PipelineSchedule schedule_;
   std::vector<FoundLayout> found_;
-  // Of those that do not fit, the one that misses by the least.
+  // The one that misses by the least, of those that do not fit.
   struct {
     GptLayout layout;
     double bytes = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be said of a prediction before its figures. Internal to sims and study.
+// Caveats that come before the figures of a prediction. Internal to sims and study.
 #pragma once
 
 #include <string>

@@ -49,7 +49,7 @@ class PipelineLoop {
   }
 
  private:
-  // What an actor's thread does: a step's parts in order.
+  // The parts of a step of an actor's thread, in order.
   enum class Phase { kBefore, kTakes, kTurn, kExclusive, kWork, kPuts };
   struct Actor {
     size_t stage = 0;
@@ -250,14 +250,14 @@ class PipelineLoop {
     const bool changes = actor.load < StageOf(actor).loads.size();
     return changes ? std::min(actor.remaining, actor.load_left) : actor.remaining;
   }
-  // Of work that wants so many cores.
+  // Work that wants so many cores.
   struct Wanted {
     double first = 0, fair = 0, yielding = 0;  // of the first stage, of others like it, of those that yield
   };
   struct Speeds {
     double first = 1, fair = 1, yielding = 1;
   };
-  // What the first stage alone wants more than there are cores it has waited for already.
+  // The first stage has waited already for cores that it alone wants beyond those that there are.
   Speeds SpeedsOf(const Wanted& wanted) const {
     const double cores = pipeline_.cores, before = wanted.first + wanted.fair;
     if (cores <= 0 || before + wanted.yielding <= cores) return {};
@@ -319,7 +319,7 @@ class PipelineLoop {
       stage.steps = 0;
       stage.work = stage.waiting = stage.turn = stage.blocked = 0;
     }
-    // What waits now counts from here on.
+    // Waiting actors count from here on.
     for (Actor& actor : actors_) {
       actor.begun = now_;
       actor.steps = 0;

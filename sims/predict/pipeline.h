@@ -39,13 +39,13 @@ struct PipelineStage {
   std::vector<QueueAccess> takes = {};
   int64_t exclusive_ns = 0;  // only one of its threads at a time
   int64_t work_ns = 0;       // after that, before it puts
-  // What its steps take one after the other, again and again: exclusive_ns, and what is left as work. Threads
-  // begin at different ones. Empty: always exclusive_ns and work_ns.
+  // The times of its steps one after the other, again and again: exclusive_ns, and what is left as work.
+  // Threads begin at different ones. Empty: always exclusive_ns and work_ns.
   std::vector<int64_t> times = {};
   std::vector<QueueAccess> puts = {};
   double cores = 1;     // that its work keeps busy
   bool yields = false;  // it has the cores that others leave
-  // The same where it changes: cores one after the other, for so long each, from the step's begin on.
+  // Loads that change: cores one after the other, for so long each, from the step's begin on.
   std::vector<StageLoad> loads = {};
   int turn_node = -1;        // of the graph, for records: who has to have the turn
   std::string turn_of = {};  // "reader 'lines'"
@@ -75,7 +75,7 @@ struct PipelineResult {
   std::vector<Stage> stages;
 };
 
-// What a predicted step waits for: what came of its pipeline.
+// The waits of a predicted step: what came of its pipeline.
 struct PipelinePrediction {
   Pipeline pipeline;
   PipelineResult result;
@@ -85,7 +85,7 @@ struct PipelinePrediction {
   int64_t take_from_ns = 0, take_until_ns = 0;
 };
 
-// What happened since the step before ended, in ns since counting began.
+// Events since the step before ended, in ns since counting began.
 struct PipelineRecord {
   // The first stage's: it asked for its elements, had them all, and ended.
   double begin = 0, asked = 0, had = 0, end = 0;
@@ -118,8 +118,8 @@ struct PipelineRecord {
 // where all wait for each other (a batch that no queue can ever hold).
 PipelineResult SimulatePipeline(const Pipeline& pipeline);
 
-// The same, and what each of the first `steps` counted steps and the threads beside it did; `consume` may
-// throw. Threads are numbered stage by stage.
+// Runs the pipeline, and records each of the first `steps` counted steps and the threads beside it; `consume`
+// may throw. Threads are numbered stage by stage.
 void RecordPipeline(const Pipeline& pipeline, int64_t steps,
                     const std::function<void(const PipelineRecord&)>& consume);
 

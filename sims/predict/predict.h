@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step would take: from graph, schedule, machine and cost model to a time with an interval, and what
+// The prediction of a step: from graph, schedule, machine and cost model to a time with an interval, and what
 // stands behind it.
 #pragma once
 
@@ -32,7 +32,7 @@ namespace lanescope::sims {
 
 class CalibratedCost;
 
-// What a cost model says of every command of a schedule.
+// A cost model's estimates of every command of a schedule.
 struct CommandEstimates {
   CommandCosts costs;
   IdVector<CommandId, int64_t> spread_ns;
@@ -45,7 +45,7 @@ struct CopyTraffic {
   int64_t ns = 0;
 };
 
-// What the time of a step's commands goes by.
+// The sources of the time of a step's commands.
 struct BasisShares {
   std::array<double, kNumCostBases> share{};  // by CostBasis
   int unknown_commands = 0;                   // that go by nothing (CostBasis::kNothing)
@@ -71,11 +71,11 @@ struct Prediction {
 
   double share(CostBasis of) const { return basis.of(of); }
   double uncalibrated_share() const;
-  // Of what goes by other ops, by sizes far from those that were measured, or by nothing.
+  // The share that goes by other ops, by sizes far from those that were measured, or by nothing.
   double extrapolated_share() const;
 };
 
-// What is known beside the commands themselves, and how to predict.
+// Facts beside the commands themselves, and how to predict.
 struct PredictionSettings {
   EffectSet effects = UnmeasuredEffects();
   double common_spread = 0;                      // CostTable::common_spread
@@ -104,7 +104,7 @@ CommandEstimates EstimateCommands(const Graph& graph, const GraphInfo& info, con
                                   const Machine& machine, const CostModel& costs,
                                   const PredictionSettings& settings, const KnownLaunches& launches);
 
-// Of a schedule whose graph is not there (ReadSchedule): `work` of its commands.
+// Estimates a schedule whose graph is not there (ReadSchedule): `work` of its commands.
 CommandEstimates EstimateCommands(const Schedule& schedule, const IdVector<CommandId, SignedWork>& work,
                                   const Machine& machine, const CalibratedCost& costs,
                                   const PredictionSettings& settings);

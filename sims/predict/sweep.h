@@ -20,7 +20,7 @@ struct SweepCandidate {
   const Graph* graph = nullptr;
   const GraphInfo* info = nullptr;
   const Schedule* schedule = nullptr;
-  // Of a schedule whose graph is not there; else null.
+  // For a schedule whose graph is not there; else null.
   const CommandEstimates* estimates = nullptr;
 };
 
@@ -82,7 +82,8 @@ Machine WithBandwidth(const Machine& machine, const SweepRange& range, double ba
 using SweepElsewhere =
     std::function<std::vector<int64_t>(int candidate, const std::vector<double>& bandwidth)>;
 
-// What a SweepElsewhere gives for this candidate. Throws InvalidArgument for an empty or unusable range.
+// The steps that a SweepElsewhere gives for this candidate. Throws InvalidArgument for an empty or unusable
+// range.
 std::vector<int64_t> SweepSteps(const Machine& machine, const CostModel& costs,
                                 const PredictionSettings& settings, const SweepCandidate& candidate,
                                 const SweepRange& range, const std::vector<double>& bandwidth);

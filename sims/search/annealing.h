@@ -11,7 +11,7 @@
 
 namespace lanescope::sims {
 
-// What moves may change. Immutable, shared by threads.
+// The groups of a placement that moves may change. Immutable, shared by threads.
 class MoveSpace {
  public:
   explicit MoveSpace(const TaskGraph& tasks);

@@ -314,7 +314,7 @@ class BoundFinder {
     return times;
   }
 
-  // Whoever reads a tensor on the other side has it copied.
+  // A reader of a tensor on the other side has it copied.
   void CutReads(MinCut* cut) const {
     for (int id = 0; id < tasks_.num_tasks(); ++id) {
       const int reader = GroupNode(groups_.of_task(id));

@@ -20,7 +20,7 @@ struct LowerBound {
   // The longest way through the graph, each op on whatever device makes the way shortest, with the copies
   // that no choice avoids.
   int64_t path_ns = 0;
-  // What shares a variable shares a device: the largest such group on its fastest device.
+  // Users of a variable share a device: the largest such group on its fastest device.
   int64_t group_ns = 0;
   // All work on all devices at once, and the state of all groups in their memories: the linear relaxation.
   int64_t work_ns = 0;

@@ -71,14 +71,15 @@ int PlacementEvaluator::MomentsBefore(int group, int shared) const {
   return shared;
 }
 
-// Those at which every in-order queue had picked nothing behind the first item by which its order differs.
+// The checkpoints at which every in-order queue had picked nothing behind the first item by which its order
+// differs.
 int PlacementEvaluator::MomentsBeforeOrders(int shared) const {
   for (size_t q = 0; q < base_orders_.size(); ++q) {
     const std::vector<int>&before = base_orders_[q], &now = layout_.orders()[q];
     const auto differ = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
     if (differ.first == before.end() && differ.second == now.end()) continue;
     const auto first = static_cast<int>(differ.first - before.begin());
-    // What is ready may wait for the item that differs.
+    // A ready item may wait for the item that differs.
     const auto is_shared = [&](const KeptMoment& kept) {
       const int next = kept.moment.next[q];
       return next < first || (next == first && kept.ready[q].empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a placement takes by a quick simulation that needs no compiled schedule: the search asks it millions
+// The time of a placement by a quick simulation that needs no compiled schedule: the search asks it millions
 // of times, and the simulator only of the best. Internal to sims.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiling makes of a placement, from the tables of PlacementModel alone: which copies, on which
-// queues, in which order. Internal to sims.
+// The layout that compiling makes of a placement, from the tables of PlacementModel alone: which copies, on
+// which queues, in which order. Internal to sims.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 
 namespace lanescope::sims {
 
-// Of one placement after the other; makes again only what the last change touches. What it says depends on
-// the placement alone and not on those before. Items are tasks, and behind their numbers those that copies of
-// a tensor may have (PlacementModel::first_copy_). One a thread.
+// Lays out one placement after the other; makes again only what the last change touches. The result depends
+// on the placement alone and not on those before. Items are tasks, and behind their numbers those that copies
+// of a tensor may have (PlacementModel::first_copy_). One a thread.
 class PlacementLayout {
  public:
   explicit PlacementLayout(const PlacementModel& model);

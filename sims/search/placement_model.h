@@ -101,7 +101,7 @@ class PlacementModel {
   Rows<> tensors_of_;          // by group: what its tasks read and make, and what it holds
   // By tensor: the first of its numbers for copies, one for each memory that may want it beside its own.
   std::vector<int> first_copy_;
-  // What the tasks and tensors say, side by side: an evaluation reads nothing else of them.
+  // Fields of tasks and tensors, side by side: an evaluation reads nothing else of them.
   std::vector<int> group_;  // by task
   std::vector<Tensor> tensor_;
   std::vector<int64_t> launch_ns_;  // by (task, device)

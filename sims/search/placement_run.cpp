@@ -49,7 +49,7 @@ PlacementRun::PlacementRun(const PlacementModel& model, const PlacementLayout& l
   spacing_ = std::max(kLeastSpacing, num_tasks_ / kMomentsOfTasks);
 }
 
-// Of a run that was given up.
+// Forgets the ready items of a run that was given up.
 void PlacementRun::ForgetReady() {
   for (NumberSet& ready : ready_) {
     while (!ready.empty()) ready.RemoveLeast();
@@ -203,7 +203,7 @@ void PlacementRun::Arrived(int item, int from_queue) {
 
 void PlacementRun::ArrivedAtCopies(int tensor, int from_queue) { ArrivedAtCopiesOf(tensor, -1, from_queue); }
 
-// Those that are made of the copy `from`.
+// Takes the arrival at copies that are made of the copy `from`.
 void PlacementRun::ArrivedAtCopiesOf(int tensor, int from, int from_queue) {
   for (int c = layout_.first_copy(tensor); c < layout_.end_copy(tensor); ++c) {
     if (layout_.copy(c).from == from) Arrived(num_tasks_ + c, from_queue);

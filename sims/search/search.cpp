@@ -36,7 +36,7 @@ FoundPlacement SimulateInFull(const StrategyInput& input, const PredictionSettin
   return {std::move(origin), std::move(placement), result.step_ns, SharesOf(estimates, result)};
 }
 
-// What placements are tried by. It takes a while to make of a large graph.
+// The model by which placements are tried. It takes a while to make of a large graph.
 struct SearchModel {
   SearchModel(const StrategyInput& input, const PredictionSettings& settings)
       : tasks(input), model(tasks, settings.effects.Model().delays), space(tasks) {}
@@ -171,7 +171,7 @@ class PlacementSearch {
     }
   }
 
-  // Of placements that take the same time the first stays: they mostly are each other with devices swapped.
+  // The first of placements that take the same time stays: they mostly are each other with devices swapped.
   void AddElite(Elite elite) {
     const auto at =
         std::lower_bound(elites_.begin(), elites_.end(), elite,
@@ -311,7 +311,7 @@ class PlacementSearch {
           {outcome.evaluations, outcome.simulations, outcome.out_of_memory, ElitesJson(outcome.elites)});
     return json.dump();
   }
-  // Of all texts in their order. The search is over for all when it is for one.
+  // The outcomes of all texts in their order. The search is over for all when it is for one.
   std::vector<ChainOutcome> OutcomesOf(const std::vector<std::string>& texts) {
     std::vector<ChainOutcome> all;
     for (const std::string& text : texts) {
@@ -323,7 +323,7 @@ class PlacementSearch {
     return all;
   }
 
-  // What the chains of the next round depend on.
+  // The state that the chains of the next round depend on.
   std::string StateText() const {
     return nlohmann::json{
         {"round", result_.rounds}, {"memory_share", memory_share_}, {"elites", ElitesJson(elites_)}}

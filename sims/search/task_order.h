@@ -9,7 +9,7 @@
 
 namespace lanescope::sims {
 
-// What a copy is when it is made: for its first reader, by a number that orders the copies of one reader.
+// A copy's order when it is made: for its first reader, by a number that orders the copies of one reader.
 struct CopyOrder {
   int first_reader = -1;  // a task; -1: the copy serves a fetch alone
   int number = 0;         // among the reads of that task; of a fetch, among the fetches

@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kUnset = INT64_MIN;
 
-// Of an in-order queue what comes before a command is a dependency, too. A profiler's record of a kernel may
-// begin while the one before it on its stream ends: that time counts once.
+// A command that comes before another on an in-order queue is a dependency, too. A profiler's record of a
+// kernel may begin while the one before it on its stream ends: that time counts once.
 void FillSyncs(const Schedule& schedule, const Rows<CommandId, CommandId>& predecessors, MeasuredStep* step) {
   IdVector<QueueId, int64_t> queue_end(schedule.queues.size(), step->start_ns);
   for (const CommandId c : schedule.commands.ids()) {

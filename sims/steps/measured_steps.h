@@ -32,7 +32,7 @@ Rows<CommandId, CommandId> PredecessorsOf(const Schedule& schedule);
 Rows<CommandId, CommandId> WaitedFor(const Schedule& schedule,
                                      const Rows<CommandId, CommandId>& predecessors);
 
-// Those of the middle half by length: the mean of what ran in them is the mean of a step that is like the
+// The steps of the middle half by length: the mean of what ran in them is the mean of a step that is like the
 // median, and so what the prediction is compared with.
 std::vector<MeasuredStep> TypicalSteps(std::vector<MeasuredStep> steps);
 

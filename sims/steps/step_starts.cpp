@@ -43,7 +43,7 @@ std::vector<CommandStart> StepStarts::StartsOf(const MeasuredStep& step,
   for (std::vector<CommandId>& commands : ran) {
     std::stable_sort(commands.begin(), commands.end(),
                      [&](CommandId a, CommandId b) { return begin(a) < begin(b); });
-    // What runs beside it on other workers of the queue holds nothing up.
+    // A command beside it on other workers of the queue holds nothing up.
     std::vector<CommandId> by_end = commands;
     std::stable_sort(by_end.begin(), by_end.end(), [&](CommandId a, CommandId b) { return end(a) < end(b); });
     size_t ended = 0;

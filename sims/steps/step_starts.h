@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What held up every command of measured steps: the samples that effects are fitted to.
+// The reasons that held up every command of measured steps: the samples that effects are fitted to.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@ struct CommandStart {
   CommandId command;
   CommandId previous;  // of its queue: the one that had ended last when it began; none: it was the first
   CommandId released;  // the dependency that ended last; none: it has none
-  // Of a stream: compute streams of several logical devices of its GPU had work when it began, and whether
+  // For a stream: compute streams of several logical devices of its GPU had work when it began, and whether
   // one of them was running a command.
   bool crowded = false;
   bool beside_running = false;
 };
 
-// Of the steps of one schedule. Refers to all that it is made of; immutable.
+// The starts of the steps of one schedule. Refers to all that it is made of; immutable.
 class StepStarts {
  public:
   StepStarts(const Schedule& schedule, const Machine& machine, std::span<const MeasuredStep> steps);

@@ -31,7 +31,7 @@ std::string OpOfNode(const Graph& graph, int node) {
   return node >= 0 && static_cast<size_t>(node) < graph.num_nodes() ? graph.node(NodeId(node)).op : "";
 }
 
-// What microbenchmarks say of effects; of none where nothing was measured.
+// Effects as microbenchmarks measured them; none where nothing was measured.
 sims::EffectSet EffectsOf(const MachineMeasurement& measured, const Machine& machine) {
   sims::EffectSet effects;
   sims::Cores cores;

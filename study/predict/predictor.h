@@ -46,8 +46,8 @@ class Predictor {
   // By the machine's rates: uncalibrated.
   explicit Predictor(Machine machine);
   Predictor(Machine machine, sims::CostTable table);
-  // The same costs where links are as in `machine` and device d has speed[d] times the rates that it has
-  // there. Throws InvalidArgument for a speed that is not from 0.001 to 1000.
+  // A predictor with the same costs, where links are as in `machine` and device d has speed[d] times the
+  // rates that it has there. Throws InvalidArgument for a speed that is not from 0.001 to 1000.
   Predictor At(Machine machine, const IdVector<DeviceId, double>& speed) const;
   // From now on Estimate looks launches of this graph's nodes up anew only where they are on another device
   // than the last time, here and in what At makes of this. The graph must outlive them.
@@ -67,7 +67,8 @@ class Predictor {
   // `schedule`: of the workload's step, compiled for the machine. Same input, same bits. Throws Cancelled.
   sims::Prediction Predict(const Workload& workload, const Schedule& schedule,
                            const PredictOptions& options = {}) const;
-  // The same in two parts, for several predictions of one schedule. What every command of it costs:
+  // A prediction in two parts, for several predictions of one schedule. First, the cost of every command of
+  // it:
   sims::CommandEstimates Estimate(const Workload& workload, const Schedule& schedule) const;
   // and what that comes to. With all effects: `options.without` is for Predict alone.
   sims::Prediction PredictFrom(const sims::CommandEstimates& estimates, const Workload& workload,

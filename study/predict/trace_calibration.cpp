@@ -75,12 +75,12 @@ std::string Names(const std::vector<traces::TraceRunInfo>& runs) {
   return fmt::format("run{} {}", ids.size() > 1 ? "s" : "", list);
 }
 
-// What a prediction on the same machine was made with.
+// The costs with which a prediction on the same machine was made.
 struct KeptCosts {
   int run = 0;  // 0: none was kept
   sims::CostTable table;
 
-  // Those that microbenchmarks measured; none where none was kept.
+  // The effects that microbenchmarks measured; none where none was kept.
   sims::EffectSet measured() const { return run > 0 ? table.effects : sims::EffectSet(); }
 };
 KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_json) {
@@ -94,7 +94,7 @@ KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_
   return {};
 }
 
-// Of what takes microbenchmarks: copies where there are none of the same kind.
+// Takes the costs that need microbenchmarks: copies where there are none of the same kind.
 void TakeCopies(const KeptCosts& kept, sims::CostTable* table) {
   if (kept.run == 0) return;
   for (const sims::CopyFit& copy : kept.table.copies) {

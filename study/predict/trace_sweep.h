@@ -11,7 +11,7 @@
 
 namespace lanescope::study {
 
-// Of the runs of one machine (the first run's), those with one schedule each, one for every graph and
+// Sweeps the runs of one machine (the first run's), those with one schedule each, one for every graph and
 // strategy; from a tenth of the slowest such link to ten times the fastest. Costs are those of the first
 // measured run, else those that the first prediction kept. Empty where fewer than two such runs, no links
 // between GPUs or no costs are there, and where their schedules are too large for a page that is made at

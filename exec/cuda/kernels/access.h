@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ops of this folder share: the launch behind a context, and readers of tensors. Ops are compiled by
+// Common parts of this folder's ops: the launch behind a context, and readers of tensors. Ops are compiled by
 // the host compiler and see CUDA only through the bodies' headers.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace lanescope::exec::cuda {
 
 class Launch;
 
-// Of the launch that Compute is called for.
+// The launch that Compute is called for.
 Launch& LaunchOf(const KernelContext& context);
 // Pinned host memory of this command; see Launch::Staging.
 void* StagingOf(const KernelContext& context, int64_t bytes);
@@ -30,7 +30,7 @@ CoordinateMap MapOf(const CoordinateRows& rows, const Shape& shape);
 inline int64_t ElementBytes(DataType dtype) { return static_cast<int64_t>(ElementSize(dtype)); }
 inline int64_t BytesOf(const TensorRef& tensor) { return tensor.NumElements() * ElementBytes(tensor.dtype); }
 
-// What device code takes of a window.
+// A window's axis as device code takes it.
 WindowAxis AxisOf(const WindowDim& dim);
 
 // Serves a node by its kernel for host memory: for ops that touch no element in device memory.

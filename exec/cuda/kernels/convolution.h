@@ -23,7 +23,7 @@ struct ConvSpec {
   int64_t positions() const { return batch * rows.out * columns.out; }
 };
 
-// What a convolution may take of scratch memory beside a copy of its filter: enough to fill a large GPU,
+// The limit of a convolution's scratch memory beside a copy of its filter: enough to fill a large GPU,
 // little beside its memory.
 constexpr int64_t kConvolutionScratch = int64_t{128} << 20;
 

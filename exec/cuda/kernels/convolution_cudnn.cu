@@ -73,7 +73,7 @@ struct Plan {
   size_t workspace_bytes = 0;
 };
 
-// What the three directions call by different names.
+// The names by which the three directions differ.
 struct Forward {
   using Ranked = cudnnConvolutionFwdAlgoPerf_t;
   using Algorithm = cudnnConvolutionFwdAlgo_t;

@@ -54,7 +54,7 @@ struct CopyMap {
     return std::max<int64_t>(1, width);
   }
 
-  // The same copy of elements `width` times as long; width is at most Widest().
+  // This copy of elements `width` times as long; width is at most Widest().
   CopyMap Widened(int64_t width) const {
     CopyMap wide = *this;
     if (width == 1) return wide;

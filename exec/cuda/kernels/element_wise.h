@@ -25,7 +25,7 @@ void RunCast(Launch& launch, size_t from, size_t to, int64_t n, const void* x, v
 // y = op(a, b), broadcast.
 void RunBinary(Launch& launch, BinaryOp op, LoopType type, const BroadcastMap<2>& map, const void* a,
                const void* b, void* y);
-// Of int32 and int64 alone: a file of its own, since there are many.
+// Runs int32 and int64 alone: a file of its own, since there are many.
 void RunIntegerBinary(Launch& launch, BinaryOp op, LoopType type, const BroadcastMap<2>& map, const void* a,
                       const void* b, void* y);
 void RunCompare(Launch& launch, CompareOp op, LoopType type, const BroadcastMap<2>& map, const void* a,

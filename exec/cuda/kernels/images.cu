@@ -55,7 +55,7 @@ __global__ void BilinearKernel(ResizeSpec spec, int64_t elements, const T* image
   }
 }
 
-// What a pixel has of a line: as its lower neighbour, as its upper one, or as both.
+// The weight of a line in a pixel: as its lower neighbour, as its upper one, or as both.
 __device__ float PartOf(const ResizedLine& line, int64_t pixel) {
   return (line.lower == pixel ? 1 - line.share : 0.0f) + (line.upper == pixel ? line.share : 0.0f);
 }

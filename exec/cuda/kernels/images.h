@@ -27,7 +27,7 @@ void RunResizeNearest(Launch& launch, const ResizeSpec& spec, int64_t element_by
 template <typename T>
 void RunResizeNearestGrad(Launch& launch, const ResizeSpec& spec, const T* grads, T* out);
 
-// Of each row of the batch as many elements as its length says are reversed; lengths out of range count as
+// Reverses as many elements of each row of the batch as its length says; lengths out of range count as
 // none, or as the whole row.
 struct ReverseSpec {
   int64_t elements = 0;

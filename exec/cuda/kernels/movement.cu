@@ -37,7 +37,7 @@ int64_t AlignedWidth(int64_t bytes, Pointers... pointers) {
   return width;
 }
 
-// The same for runs of `counts` elements.
+// The dividing width for runs of `counts` elements.
 int64_t DividingWidth(int64_t width, int64_t count) {
   while (width > 1 && count % width != 0) width /= 2;
   return width;

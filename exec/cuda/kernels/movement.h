@@ -48,8 +48,8 @@ void RunOneHot(Launch& launch, int64_t element_bytes, int64_t prefix, int64_t de
 void RunDiag(Launch& launch, int64_t element_bytes, int64_t n, void* to, const void* from);
 void RunDiagPart(Launch& launch, int64_t element_bytes, int64_t n, void* to, const void* from);
 
-// Of matrices of `rows` x `columns`, `elements` in all: the diagonals from `lower` below to `upper` above the
-// main one, zeros elsewhere.
+// Keeps a band of matrices of `rows` x `columns`, `elements` in all: diagonals from `lower` below to `upper`
+// above the main one, zeros elsewhere.
 void RunBand(Launch& launch, int64_t element_bytes, int64_t elements, int64_t rows, int64_t columns,
              int64_t lower, int64_t upper, void* to, const void* from);
 

@@ -21,7 +21,7 @@ void RunSoftmax(Launch& launch, bool log, int64_t rows, int64_t classes, const T
 template <typename T>
 void RunCrossEntropy(Launch& launch, int64_t rows, int64_t classes, const T* features, Repeated feature_steps,
                      const T* labels, Repeated label_steps, T* loss, T* gradient);
-// The same for one class a row, of index_bytes each. A class out of range makes the row NaN.
+// As above for one class a row, of index_bytes each. A class out of range makes the row NaN.
 template <typename T>
 void RunSparseCrossEntropy(Launch& launch, int64_t rows, int64_t classes, const T* features,
                            const void* labels, int index_bytes, T* loss, T* gradient);

@@ -88,7 +88,7 @@ void GradOfSegments(KernelContext& context, const SegmentGrad& plan) {
                  ReaderOf("SparseSegmentGrad", context.input(2)), grad.data, context.output().data);
 }
 
-// Of the rows that the indices name alone, whose number the device says.
+// Gradients of the rows that the indices name alone, whose number the device says.
 class SegmentRowsGradKernel final : public UnrecordedKernel {
  public:
   explicit SegmentRowsGradKernel(const Node& node) : op_(node) {}
@@ -113,7 +113,7 @@ class SegmentRowsGradKernel final : public UnrecordedKernel {
 };
 
 void Stitch(KernelContext& context, StitchPlan plan) {
-  // Of rows with one target the last is kept, so that none is written twice.
+  // The last of several rows with one target is kept, so that none is written twice.
   std::vector<bool> written(static_cast<size_t>(plan.rows), false);
   for (size_t p = plan.targets.size(); p-- > 0;) {
     for (size_t i = plan.targets[p].size(); i-- > 0;) {

@@ -168,7 +168,7 @@ __global__ void LrnGradKernel(LrnSpec spec, int64_t pixels, int64_t pixels_per_b
   }
 }
 
-// The same without shared memory, for more channels than fit there.
+// The kernel without shared memory, for more channels than fit there.
 __global__ void LrnGradDeepKernel(LrnSpec spec, int64_t elements, Divider depth, const float* x,
                                   const float* y, const float* dy, float* dx) {
   const int64_t channels = depth.divisor();

@@ -8,7 +8,7 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-// What a row of segment `id` passes on; the numbers are sorted.
+// The share of a row of segment `id`; the numbers are sorted.
 template <typename T>
 __device__ T WeightOf(Scaling scaling, const IndexReader& ids, int64_t updates, int64_t id) {
   if (scaling == Scaling::kNone) return T(1);
@@ -38,7 +38,7 @@ __global__ void SegmentGradKernel(SegmentGrad spec, SortedUpdates sorted, Divide
   }
 }
 
-// Of each sorted update: how many rows are named before its own; last, how many there are. One block.
+// For each sorted update: how many rows are named before its own; last, how many there are. One block.
 __global__ void PlacesKernel(SortedUpdates sorted, int64_t rows, int64_t updates, int32_t* places) {
   __shared__ int32_t sums[kThreads];
   const int thread = static_cast<int>(threadIdx.x);

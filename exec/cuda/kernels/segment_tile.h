@@ -33,7 +33,7 @@ LANESCOPE_HOST_DEVICE T JoinRows(Combine how, T total, T x) {
   }
 }
 
-// What a row holds after the total of its updates: subtracting each is subtracting their sum, dividing by
+// A row after the total of its updates: subtracting each is subtracting their sum, dividing by
 // each is dividing by their product.
 template <typename T>
 LANESCOPE_HOST_DEVICE T UpdatedRow(Combine how, T old, T total) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs a sort or a scan: rows in order, distinct values, elements that are not zero.
+// Ops that need a sort or a scan: rows in order, distinct values, elements that are not zero.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 

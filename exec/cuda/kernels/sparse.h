@@ -26,7 +26,7 @@ struct RowUpdates {
 };
 void RunRowUpdates(Launch& launch, const RowUpdates& spec, LoopType type, IndexReader row_of,
                    const void* updates, void* target);
-// The same with rows named by coordinates.
+// Updates of rows named by coordinates.
 void RunRowUpdatesNd(Launch& launch, const RowUpdates& spec, LoopType type, const CoordinateMap& map,
                      IndexReader coordinates, const void* updates, void* target);
 
@@ -41,7 +41,7 @@ void RunSortedSegments(Launch& launch, const SortedSegments& spec, LoopType type
 void RunSegmentGrad(Launch& launch, const SegmentGrad& spec, bool doubles, IndexReader row_of,
                     IndexReader ids, const void* grad, void* result);
 
-// The same for the rows that are named alone, in order: `named` gets their numbers, of `index_bytes` each.
+// As above for the rows that are named alone, in order: `named` gets their numbers, of `index_bytes` each.
 // Returns how many there are, which the stream is waited for.
 int64_t RunSegmentRowsGrad(Launch& launch, int32_t* staging, const SegmentGrad& spec, bool doubles,
                            IndexReader row_of, IndexReader ids, const void* grad, void* result,

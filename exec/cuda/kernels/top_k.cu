@@ -10,7 +10,7 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-// What a thread has found: an index and its element; index -1: nothing yet.
+// The best of a thread so far: an index and its element; index -1: nothing yet.
 template <typename T>
 struct Found {
   T value;

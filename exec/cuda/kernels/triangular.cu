@@ -10,7 +10,7 @@ template <typename T>
 __global__ void SubstituteKernel(TriangularSystems systems, Divider columns, const T* a, const T* b, T* x) {
   const int64_t rows = systems.rows;
   const int64_t width = systems.columns;
-  // What is below in the matrix is above once it is turned.
+  // The lower part of the matrix is the upper one once it is turned.
   const bool down = systems.lower != systems.turned;
   for (int64_t i = ThreadIndex(); i < systems.matrices * width; i += ThreadCount()) {
     int64_t matrix = i;

@@ -9,7 +9,7 @@
 namespace lanescope::exec::cuda {
 namespace {
 
-// What the vendor recommends for Hopper; smaller chips need less. Without a workspace of its own a handle
+// The vendor's recommendation for Hopper; smaller chips need less. Without a workspace of its own a handle
 // allocates one while a graph is captured.
 constexpr int64_t kCublasWorkspace = int64_t{32} << 20;
 
@@ -40,7 +40,7 @@ class StreamLaunch : public Launch {
     int64_t bytes = 0;
   };
 
-  // What is outgrown stays: work in flight and recorded graphs still use it.
+  // Outgrown memory stays: work in flight and recorded graphs still use it.
   void* GrowScratch(int64_t bytes) override {
     if (bytes > scratch_.bytes) {
       const int64_t larger =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the CUDA module share.
+// Common parts of the CUDA module's files.
 #pragma once
 
 #include <cuda_runtime.h>
