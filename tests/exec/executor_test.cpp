@@ -87,7 +87,7 @@ TEST(Executor, RandomGraphsOnRandomPlacements) {
     ExpectSameEverywhere(seed, 20 + 4 * static_cast<int>(seed), static_cast<int>(seed % 6), 16, 6);
 }
 
-// The same with tensors that kernels split over workers and that change cores.
+// Random graphs with tensors that kernels split over workers and that change cores.
 TEST(Executor, RandomGraphsOfLargeTensors) {
   for (unsigned seed = 100; seed < 104; ++seed) ExpectSameEverywhere(seed, 25, 3, 60000, 4);
 }

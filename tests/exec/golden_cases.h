@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TensorFlow recorded of small graphs (tests/golden/ops), read.
+// TensorFlow's recordings of small graphs (tests/golden/ops), read.
 #pragma once
 
 #include <functional>

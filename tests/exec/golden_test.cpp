@@ -150,7 +150,7 @@ TEST_P(GoldenOps, MatchTensorFlow) {
   });
 }
 
-// What a session refuses, by op: it has no device (TensorFlow rewrites it before it places it), or its
+// A session may refuse, by op: it has no device (TensorFlow rewrites it before it places it), or its
 // variable would change its size.
 bool MayBeRefused(const std::string& op, const Error& error) {
   if (op == "AccumulateNV2") return error.message().starts_with("No OpKernel was registered");

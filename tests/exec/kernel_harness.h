@@ -52,7 +52,7 @@ class TestTeam final : public WorkerTeam {
   }
 
  private:
-  // The same set of blocks as a descending walk of this worker, visited in ascending order.
+  // This worker's set of blocks as of a descending walk, visited in ascending order.
   int64_t ForwardBlock(int64_t k, int64_t blocks, int worker) const {
     const int64_t count = (blocks - 1 - worker) / workers_;
     const int64_t turned = worker + (count - (k - worker) / workers_) * workers_;
@@ -62,7 +62,7 @@ class TestTeam final : public WorkerTeam {
   int workers_;
 };
 
-// What is planned for one output: an exact shape is handed to the kernel, a bounded one only sizes its
+// The plan of one output: an exact shape is handed to the kernel, a bounded one only sizes its
 // memory.
 struct OutputPlan {
   DataType dtype;
@@ -160,7 +160,7 @@ inline std::vector<Tensor> RunKernel(const Node& node, std::vector<Tensor> input
   return results;
 }
 
-// The same with outputs from the op's own inference function.
+// A run with outputs from the op's own inference function.
 inline std::vector<OutputPlan> InferOutputs(const Node& node, const std::vector<Tensor>& inputs) {
   std::vector<TensorInfo> known;
   for (const Tensor& tensor : inputs) {

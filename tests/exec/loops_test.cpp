@@ -248,7 +248,7 @@ TEST(Loops, FilterGradientsSumUpManyPositions) {
           ASSERT_NEAR(grad[i * n + f], expected, 1e-3 * (1 + std::abs(expected))) << loops.isa << n;
         }
       }
-      // Of no positions: zeros, or nothing is added.
+      // No positions give zeros, or nothing is added.
       std::vector<float> none = grad;
       const auto of_none = [&](bool add) {
         loops.product_float.filter_grad(kLength, 0, from.data(), rows.data(), static_cast<int64_t>(n),

@@ -118,7 +118,7 @@ TEST(MemoryPool, GivesRegionsBack) {
   EXPECT_TRUE(backing.regions.empty());
 }
 
-// What the device refuses in a large region is asked for in smaller ones, down to the size needed.
+// A size that the device refuses in a large region is asked for in smaller ones, down to the size needed.
 TEST(MemoryPool, AsksForLessWhenTheDeviceIsFull) {
   Backing backing;
   backing.left = kMiB;

@@ -42,7 +42,7 @@ constexpr std::string_view kOneRule[] = {
     "LRN",       "LogSoftmax",   "MaxPool",       "Random",          "Reshape",        "ResourceScatter",
     "Scatter",   "Segment",      "Softmax",       "SparseSegment",   "SparseSoftmax",  "SparseToDense",
     "Stateless", "StridedSlice", "TensorScatter", "TruncatedNormal", "UnsortedSegment"};
-// What kernels say of numbers that only they read.
+// Kernels' messages on numbers that only they read.
 constexpr std::string_view kOfNumbers[] = {
     "out of range",           "is not in [",           "does not index into",
     "Received a label value", "is repeated",           "is out of order",
@@ -149,7 +149,7 @@ class Mutation {
   SplitMixStream stream_;
 };
 
-// What came of it: outputs, or an error.
+// The answer: outputs, or an error.
 struct Answer {
   std::vector<TensorInfo> outputs;
   std::optional<Error> error;
@@ -313,7 +313,7 @@ std::string Describe(const OpCase& op) {
   return text;
 }
 
-// Of every node of the recorded cases whose inputs are constants, feeds or variables, but for ends of
+// Every node of the recorded cases whose inputs are constants, feeds or variables, but for ends of
 // transfers, which need a session.
 std::vector<OpCase> RecordedOps() {
   std::vector<OpCase> ops;

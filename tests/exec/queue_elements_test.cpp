@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queues hold: elements of any size, padded ones, and queues of TensorFlow 1.
+// Elements of queues: of any size, padded, and of queues of TensorFlow 1.
 #include <gmock/gmock.h>
 
 #include "tests/exec/pipeline_harness.h"

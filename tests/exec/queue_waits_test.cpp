@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps that wait leave in the log of the input.
+// The log of the input after steps that wait.
 #include <gmock/gmock.h>
 
 #include "core/record/event.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of sessions share: machines, bitwise comparison, and the error that a call throws.
+// Common parts of the tests of sessions: machines, bitwise comparison, and the error that a call throws.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session promises its caller: names, feeds, variables, memory, errors that leave it usable.
+// Promises of a session to its caller: names, feeds, variables, memory, errors that leave it usable.
 #include "exec/run/session.h"
 
 #include "tests/exec/session_harness.h"

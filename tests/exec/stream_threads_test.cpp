@@ -66,7 +66,7 @@ TEST_F(StreamThreadsTest, RandomGraphsGiveTheReferencesBits) {
   EXPECT_GT(backend_.commands_run(), 0);
 }
 
-// The same for sample graphs, against devices of host memory: feeds, Unique, int32 operands in host memory,
+// Sample graphs against devices of host memory: feeds, Unique, int32 operands in host memory,
 // strings, random numbers, copies between devices.
 TEST_F(StreamThreadsTest, SampleGraphsGiveTheBitsOfHostDevices) {
   for (const auto& [graph, strategy] :
@@ -111,8 +111,8 @@ class LookupGraph {
   Graph graph;
 };
 
-// What fails while a stream runs it ends the step, whose error names the device and says what to try; the
-// next step is right.
+// A failure while a stream runs a command ends the step, whose error names the device and says what to try;
+// the next step is right.
 TEST_F(StreamThreadsTest, AFaultOnAStreamEndsTheStep) {
   const LookupGraph lookup;
   const Machine machine = MachineOf(2);
@@ -125,7 +125,7 @@ TEST_F(StreamThreadsTest, AFaultOnAStreamEndsTheStep) {
   }
 }
 
-// What is refused when it is issued names the command.
+// A refusal of a command that is issued names it.
 TEST_F(StreamThreadsTest, ARefusedCallNamesTheCommand) {
   const LookupGraph lookup;
   const Machine machine = MachineOf(2);

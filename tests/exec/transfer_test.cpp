@@ -13,7 +13,7 @@ namespace lanescope::exec::test {
 namespace {
 
 constexpr char kSource[] = "/job:a/replica:0/task:0/cpu:0", kDestination[] = "/job:a/replica:0/task:0/cpu:1";
-// Of the edge below, as case F11 has it.
+// The key of the edge below, as case F11 has it.
 constexpr char kKey[] =
     "/job:a/replica:0/task:0/cpu:0;0000000000000052;/job:a/replica:0/task:0/cpu:1;edge_1_A1;0:0";
 
@@ -70,7 +70,7 @@ class Transfers : public ::testing::Test {
   Partition sender_{SendingGraph(), resources_}, receiver_{ReceivingGraph(), resources_};
 };
 
-// What nobody waits for is kept, in the order in which it was sent.
+// A tensor that nobody waits for is kept, in the order in which it was sent.
 TEST_F(Transfers, F13TheSendComesFirst) {
   sender_.Send(1);
   sender_.Send(2);

@@ -57,7 +57,7 @@ std::vector<std::string> DevicesOf(const Machine& machine) {
 int64_t SimulatedNs(const Machine& machine, CollectiveKind kind, int64_t bytes, const std::string& by) {
   const std::vector<std::string> devices = DevicesOf(machine);
   const auto rows = static_cast<int64_t>(devices.size());
-  // Of an all-gather the result is as large.
+  // An all-gather's result is as large.
   const int64_t columns = bytes / 4 / rows;
   const Shape shape{kind == CollectiveKind::kAllGather ? 1 : rows, columns};
   GraphBuilder builder;

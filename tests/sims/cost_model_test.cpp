@@ -109,7 +109,7 @@ TEST_F(CalibratedCostTest, TellsFitsNearMeasurementsFromExtrapolations) {
   EXPECT_EQ(costs_.Copy(machine_, a, b, 400'001).basis, CostBasis::kExtrapolated);
 }
 
-// What nobody knows the size of takes no fit.
+// A launch of unknown size takes no fit.
 TEST_F(CalibratedCostTest, NothingIsFittedToAnUnknownSize) {
   TensorInfo unknown;
   unknown.dtype = DataType::kFloat;

@@ -151,7 +151,7 @@ TEST(CostTable, RefusesHostileFiles) {
   EXPECT_TRUE(refused(with("\"memory\": 1.7", "\"memory\": 0")));
   EXPECT_TRUE(refused(with("\"launches\": [", "\"launches\": 3, \"x\": [")));
   EXPECT_TRUE(refused(with("\"step_start_ns\"", "\"step_begin_ns\"")));
-  // Whatever byte is changed, nothing but an Error comes out.
+  // A change of any byte gives nothing but an Error.
   for (size_t i = 0; i + 2 < good.size(); i += 7) {
     std::string broken = good;
     broken[i] = static_cast<char>(broken[i] ^ 0x15);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulation takes and what a cost table holds, made of the simulator's numbers, for tests.
+// Models of a simulation and contents of a cost table, made of the simulator's numbers, for tests.
 #pragma once
 
 #include "sims/effects/copy_cores.h"
@@ -62,7 +62,7 @@ inline Delays DelaysOf(const EffectSet& effects) { return effects.Model().delays
 // Effects must have some.
 inline Interference InterferenceOf(const EffectSet& effects) { return effects.Model().interference.value(); }
 
-// What steps tell of delays.
+// Delays as steps tell of them.
 inline Delays FittedDelays(const Schedule& schedule, const Machine& machine,
                            const std::vector<MeasuredStep>& steps) {
   return DelaysOf(FitEffects(StepStarts(schedule, machine, steps)));

@@ -133,7 +133,7 @@ TEST_F(TwoVirtualGpus, ACopyWaitsForACoreToEnd) {
   EXPECT_EQ(end(kEffectConstants.endless_slice_ns), 50) << "the other core is free";
 }
 
-// Of threads that keep their cores: both are taken, and the launch that ends first has 300 left.
+// Threads that keep their cores take both, and the launch that ends first has 300 left.
 TEST_F(TwoVirtualGpus, ADriverWithoutSlicesWaitsForTheFirstFreeCore) {
   ScheduleMaker maker;
   const QueueId out = maker.Queue(gpu(0), QueueKind::kCopyOut);

@@ -96,7 +96,7 @@ TEST(LowerBoundTest, OneOpIsItsOwnPath) {
   EXPECT_EQ(bound.step_ns, FastestOfAll(world));
 }
 
-// What is fed is on the host, what is fetched must come back, and a GPU alone is fast enough to be worth two
+// Feeds are on the host, fetches must come back, and a GPU alone is fast enough to be worth two
 // copies of 20 us each.
 TEST(LowerBoundTest, CopiesThatNoChoiceAvoidsCount) {
   PlacementWorld world = Alike(1, 1, 1'000, 1'000'000);

@@ -10,9 +10,9 @@
 namespace lanescope::sims {
 namespace {
 
-// Of a GPU of hardware: a launch, what runs nothing and so has no event, and a command of the host, whose
-// time was noted before it waited for the stream. The step is complete, and the host's command begins when
-// the stream is through.
+// A step of a GPU of hardware: a launch, a node that runs nothing and so has no event, and a command of the
+// host, whose time was noted before it waited for the stream. The step is complete, and the host's command
+// begins when the stream is through.
 TEST(MeasuredSteps, OfStreamsAreCompleteWithoutEventsOfWhatRunsNothing) {
   Machine machine = StarMachine(1, 1e9, 0, 0);
   ScheduleMaker maker;

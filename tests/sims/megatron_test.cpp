@@ -63,7 +63,7 @@ TEST(MegatronTest, AllReducesPassTwiceTheirBytes) {
   EXPECT_NEAR(four, 4 * one, 1e-3);
 }
 
-// What NCCL's tests measured on one node, by bytes in the first column and ns in the sixth.
+// NCCL's tests on one node, by bytes in the first column and ns in the sixth.
 TEST(MegatronTest, AllReducesAreNearNcclsMeasurements) {
   for (const int gpus : {2, 4, 8}) {
     const std::string path = Measured("allreduce_a100_" + std::to_string(gpus) + "gpus.txt");

@@ -25,7 +25,7 @@ TEST(OpSizes, SignaturesAreTakenApart) {
   EXPECT_EQ(FormOf("A(float[99999999999999999999999])->").numbers.size(), 1u);
 }
 
-// Whatever differs has to differ by one factor.
+// Every difference has to be by one factor.
 TEST(OpSizes, GrowthIsOneFactor) {
   using List = std::vector<int64_t>;
   EXPECT_EQ(GrowthOf(List{32, 800, 32}, List{64, 800, 64}), 2.0);

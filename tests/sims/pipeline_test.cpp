@@ -125,7 +125,7 @@ TEST(Pipeline, WhereInputVariesRoomMatters) {
   EXPECT_NEAR(SimulatePipeline(pipeline).step_ns, 1000, 1);
 }
 
-// What is recorded is what was counted: steps one after the other, each of 10 us of which 9.5 wait; beside
+// Records are of what was counted: steps one after the other, each of 10 us of which 9.5 wait; beside
 // them a thread with ten steps each, and the queue's size after each of these.
 TEST(Pipeline, StepsAndWaitsAreRecorded) {
   const Pipeline pipeline = FilledBy(1, 1000, 10, 500, 100);

@@ -67,9 +67,9 @@ TEST(AccuracyOfAGpu, IntervalsHoldWhatWasMeasured) {
 INSTANTIATE_TEST_SUITE_P(RecordedTraces, AccuracyTest,
                          testing::Values(Bound{"deepconn", 0.025, 0.045}, Bound{"cifar10", 0.035, 0.055},
                                          Bound{"branches", 0.032, 0.048}, Bound{"transformer", 0.025, 0.045},
-                                         // Of two processes at 1 Gbit/s, of four at 1 GB/s.
+                                         // Two processes at 1 Gbit/s, four at 1 GB/s.
                                          Bound{"two_tasks", 0.03, 0.042}, Bound{"four_tasks", 0.03, 0.052},
-                                         // Of one H100 as two logical devices.
+                                         // One H100 as two logical devices.
                                          Bound{"h100_deepconn", 0.083, 0.222, 3, 0.01},
                                          Bound{"h100_deepconn_host8", 0.04, 0.064, 3, 0.0125},
                                          Bound{"h100_cifar10", 0.04, 0.083, 3, 0.01},

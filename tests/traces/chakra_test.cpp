@@ -115,7 +115,7 @@ TEST(ChakraTest, ARunWrittenForChakra) {
   EXPECT_EQ(again.Text(again.collectives[0].kind), "AllReduce");
 }
 
-// What a file says of a node. Dependencies are names.
+// A node as a file has it. Dependencies are names.
 struct WrittenNode {
   int64_t type = 0;
   std::vector<std::string> data, control;

@@ -27,7 +27,7 @@ class MadeTrace {
     run_.launches.push_back(launch);
     return *this;
   }
-  // Of the kernel before.
+  // The group of the kernel before.
   MadeTrace& In(const std::string& group, int64_t ranks, const std::string& kind = "allreduce") {
     run_.texts.push_back(kind);
     run_.texts.push_back(group);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is exported, read back.
+// Exports, read back.
 #include "traces/export/export.h"
 
 #include <gmock/gmock.h>
@@ -239,7 +239,7 @@ TEST(ExportTest, PerfettoReadsBack) {
   EXPECT_EQ(begun, ended);
 }
 
-// The same by the schema that Perfetto publishes, where its Python package is installed.
+// The export by the schema that Perfetto publishes, where its Python package is installed.
 TEST(ExportTest, PerfettosOwnSchemaReadsIt) {
   const std::string python = "'" + test::PythonPath() + "' ";
   const std::string look =
@@ -309,7 +309,7 @@ TEST(ExportTest, GraphvizHasTheScheduleOfARunOfOurs) {
   }
 }
 
-// What each format says of tasks and of the second one's clock; a copy's other end is told from the copy.
+// Each format's tasks, and the second one's clock; a copy's other end is told from the copy.
 TEST(ExportTest, FormatsTellTasks) {
   const TraceRun run = TwoTasks();
   const auto chrome = nlohmann::json::parse(Written(WriteChrome, run));

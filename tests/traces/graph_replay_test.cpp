@@ -48,7 +48,7 @@ TEST(GraphReplayTest, BranchesRunBesideEachOther) {
   EXPECT_EQ(trace.Simulate({"kernel:long.speed=2"}), (Times{120, 120, 70}));
 }
 
-// What a stream had to do before the trace began is no time that launches take: 5,000 pass before the copy,
+// A stream's work from before the trace is no time that launches take: 5,000 pass before the copy,
 // and the graph follows it at once.
 TEST(GraphReplayTest, ATraceMayBeginWithABusyGpu) {
   ReplayTrace trace;

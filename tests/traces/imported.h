@@ -22,7 +22,7 @@ struct Imported {
   Summary summary;
 };
 
-// What the import of a file gave.
+// The import of a file.
 inline Imported ImportOf(const std::string& path) {
   ScratchFile out("out.db");
   Imported imported;

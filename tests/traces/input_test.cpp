@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the input of a run did, in its trace and in its summary.
+// The input of a run, in its trace and in its summary.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

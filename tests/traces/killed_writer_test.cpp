@@ -193,7 +193,7 @@ TEST(KilledWritersTest, AHotJournalIsRolledBackByReadersAndWriters) {
   }
 }
 
-// What can be done with a trace by someone who may only read it and its folder.
+// Uses of a trace by someone who may only read it and its folder.
 TEST(KilledWritersTest, WithoutItsIndexTheLogIsReadInAFolderThatMayNotBeWrittenTo) {
   ScratchFile file, closed("closed.db");
   EXPECT_EQ(InProcess([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch's profiler says beside times: names, shapes, call stacks, annotations on streams; and ROCm.
+// Facts of PyTorch's profiler beside times: names, shapes, call stacks, annotations on streams; and ROCm.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -124,7 +124,7 @@ TEST_F(KinetoDetailsTest, ProfilerRangesHaveTheirCounters) {
   EXPECT_EQ(run_.device_ranges[0].counted, -1);
 }
 
-// What the profiler says of itself stands in a process of its own: it is around no call of the program.
+// The profiler's own span stands in a process of its own: it is around no call of the program.
 TEST_F(KinetoDetailsTest, TheProfilersSpanIsARangeOfItsOwnProcess) {
   const auto span = std::ranges::find_if(
       run_.ranges, [&](const TraceRange& range) { return run_.Text(range.text) == "PyTorch Profiler (0)"; });

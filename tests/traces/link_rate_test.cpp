@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What links carry, by whoever says it.
+// Rates of links, by their sources.
 #include "traces/report/link_rate.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +85,7 @@ TEST(LinkRateTest, BusBandwidthStandsBesideTheLinks) {
   EXPECT_THAT(given, testing::HasSubstr("Link: 200 GB/s of a GPU each way (--link).\n"));
 }
 
-// What a collective moves is not said: it has a row, and nothing is claimed of it.
+// A collective of unknown size has a row, and nothing is claimed of it.
 TEST(LinkRateTest, AnUnknownMessageIsAQuestionMark) {
   TraceRun run = RunOn("Card");
   run.texts = {"ncclDevKernel_AllReduce", "allreduce"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace lacks, and that it says so: kernels of launches, work of steps, everything of a GPU.
+// Gaps of a trace, and that it says so: kernels of launches, work of steps, everything of a GPU.
 #include "traces/report/lost_launches.h"
 
 #include <gmock/gmock.h>
@@ -58,7 +58,7 @@ TEST(LostLaunchesTest, LaunchesWithoutKernelsAndStepsWithoutWorkAreTold) {
   EXPECT_THAT(none.verdict, testing::StartsWith("What the host launched is not in the trace"));
 }
 
-// Of three launches one is recorded into a graph, by another thread of the process, and one is lost.
+// One of three launches is recorded into a graph, by another thread of the process, and one is lost.
 TEST(LostLaunchesTest, LaunchesIntoAGraphAreItsNodes) {
   ScratchFile in("graph.json"), out("out.db");
   WriteFile(in.path(), "[" + Quoted("cuda_runtime", "cudaStreamBeginCapture", 99, 0, 5, 1) + "," +

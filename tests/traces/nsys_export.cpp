@@ -122,7 +122,7 @@ void NsysExport::Insert(const std::string& table, const std::vector<std::string>
   std::string values;
   for (const std::string& column : columns) {
     const auto given = row.find(column);
-    // What an export does not know is NULL.
+    // Unknown values of an export are NULL.
     values += fmt::format("{}{}", values.empty() ? "" : ", ", given == row.end() ? "NULL" : given->second);
   }
   database_.Execute(fmt::format("INSERT INTO {} VALUES ({})", table, values));

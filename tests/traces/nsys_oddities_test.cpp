@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exports of Nsight Systems hold beside the usual: graphs traced as a whole, times since 1970, tables
+// Unusual exports of Nsight Systems: graphs traced as a whole, times since 1970, tables
 // and columns of other shapes, defaults where nothing was known.
 #include <gtest/gtest.h>
 

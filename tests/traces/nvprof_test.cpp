@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nvprof writes and prints, made here with its truth beside it.
+// Files and texts of nvprof, made here with their truth beside them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

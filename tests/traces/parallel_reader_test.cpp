@@ -96,7 +96,7 @@ TEST(ParallelReaderTest, TwoThreadsReadWhatOneStatementReads) {
   EXPECT_GT(progress, 0.8);
 }
 
-// What cannot be cut comes in one part: too few rows, a write-ahead log, no row numbers, negative
+// A table that cannot be cut comes in one part: too few rows, a write-ahead log, no row numbers, negative
 // ones. A row that spans pages and a column added later change nothing.
 TEST(ParallelReaderTest, EveryKindOfTable) {
   const std::string changes[] = {"INSERT INTO t (a, x, b, c) VALUES (1, zeroblob(20000), 2, 3)",

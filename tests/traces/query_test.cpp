@@ -149,7 +149,7 @@ TEST_F(QueryTest, AdmitsFunctionsOfEveryFamily) {
   }
 }
 
-// Whatever this SQLite was built with: what is not known to be harmless is refused by its name.
+// However this SQLite was built, a function that is not known to be harmless is refused by its name.
 TEST_F(QueryTest, RefusesFunctionsThatAreNotKnown) {
   const QueryResult functions = RunQuery(file_.path(), "SELECT DISTINCT name FROM pragma_function_list");
   std::set<std::string> refused;

@@ -31,7 +31,7 @@ std::string OfRank(int rank) {
 
 class RanksTest : public testing::Test {
  protected:
-  // Of ranks 3 and 5, in files of these names.
+  // Imports ranks 3 and 5, in files of these names.
   TraceRun Import(const std::string& first, const std::string& second) {
     std::vector<std::string> files;
     for (const auto& [name, rank] : {std::pair(first, 3), std::pair(second, 5)}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What-ifs on made traces whose truth stands beside them, and on real ones.
+// Changes of made traces whose truth stands beside them, and of real ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -151,7 +151,7 @@ TEST(ReplayTest, WithoutTheStragglerOfEachGroup) {
   EXPECT_NEAR(static_cast<double>(times[2]), 172 + 100 - 12, 10);
 }
 
-// Of an all-reduce of two ranks every byte crosses a link 2 * 1/2 times, of four 2 * 3/4: 150 instead of 100.
+// An all-reduce of two ranks moves every byte 2 * 1/2 times over a link, of four 2 * 3/4: 150 instead of 100.
 TEST(ReplayTest, MoreRanksMakeAllReducesLonger) {
   EXPECT_EQ(TwoRanks().Simulate({"ranks=4"}), (Times{352, 352, 402}));
   EXPECT_EQ(TwoRanks().Simulate({"ranks=2"}), (Times{352, 352, 352}));

@@ -295,7 +295,7 @@ TEST(RunDiffTest, ContentionIsBoundByWhatRanBeside) {
   }
 }
 
-// The same node with other shapes is other work.
+// A node with other shapes is other work.
 TEST(RunDiffTest, OtherShapesAreNoContention) {
   RunMaker a, b;
   a.run.steps = {{0, 0, 100}};

@@ -75,7 +75,7 @@ class SampleRun {
   SampleRun(const SampleRun&) = delete;
   SampleRun& operator=(const SampleRun&) = delete;
 
-  // The same devices in two tasks: GPU:1 is GPU:0 of the second. The host may be of another.
+  // Splits the devices into two tasks: GPU:1 is GPU:0 of the second. The host may be of another.
   void SplitIntoTasks(const std::string& task_of_host = "/job:worker/replica:0/task:0") {
     for (const auto& [device, name] :
          {std::pair(host_, task_of_host + "/device:CPU:0"),
@@ -87,7 +87,7 @@ class SampleRun {
     for (Queue& queue : schedule_.queues)
       queue.name.replace(0, queue.name.find(' '), machine_.device(queue.device).local_name());
   }
-  // Of a run in two processes.
+  // The tasks of a run in two processes.
   static std::vector<RunTask> Tasks() {
     return {{"/job:worker/task:0", "rank 0 on a", 0, 0}, {"/job:worker/task:1", "rank 1 on b", -7000, 3200}};
   }

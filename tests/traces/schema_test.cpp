@@ -41,7 +41,7 @@ TEST(SchemaTest, StatementsAreThoseOfTheFormat) {
   EXPECT_EQ(ReadFile(path), CreateAllSql());
 }
 
-// What SQLite makes of the CREATE statements has the columns of the list, in its order.
+// SQLite's tables of the CREATE statements have the columns of the list, in its order.
 TEST(SchemaTest, TablesHaveTheColumnsOfTheList) {
   ScratchFile file;
   Database database(file.path(), OpenMode::kCreate);

@@ -8,7 +8,7 @@
 namespace lanescope::traces {
 namespace {
 
-// What does not fit into memory comes back in its order, also when the list has moved, and more than once.
+// Values that do not fit into memory come back in order, also when the list has moved, and more than once.
 TEST(SpoolTest, ValuesComeBackInOrder) {
   constexpr int64_t kValues = 300'001;
   Spool<int64_t> first;

@@ -80,7 +80,7 @@ TEST(CopyClassTest, EndsDecide) {
   EXPECT_EQ(classify({9, 0, 0, 0, {}, {}}).copy_class, CopyClass::kHostToHost);
 }
 
-// Of several hosts the one that a column names; where it names none, or a device, the first.
+// Among several hosts a column names one; where it names none, or a device, the first counts.
 TEST(CopyClassTest, HostsAreToldApart) {
   constexpr int kHosts[] = {5, 6};
   const auto ends = [&](CopyColumns columns) {

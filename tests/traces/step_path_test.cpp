@@ -28,7 +28,7 @@ std::vector<Piece> PiecesOf(const StepPath& path) {
   return pieces;
 }
 
-// Of the first step.
+// The path of the first step.
 StepPath PathOf(const TraceRun& run) {
   const RunView view = ViewOfRun(run);
   return StepPathFinder(view).Find(0);
@@ -151,7 +151,7 @@ TEST(StepPathTest, ATieGoesToTheDependency) {
   EXPECT_EQ(launches.Path(100), (std::vector<int>{before, held}));
 }
 
-// Of dependencies that end together the one of the smallest number.
+// The dependency of the smallest number counts among those that end together.
 TEST(StepPathTest, ATieOfDependenciesGoesToTheSmallestCommand) {
   Launches launches(3, false);
   const int first = launches.Add(0, 20, 50), second = launches.Add(1, 0, 50);
@@ -159,7 +159,7 @@ TEST(StepPathTest, ATieOfDependenciesGoesToTheSmallestCommand) {
   EXPECT_EQ(launches.Path(100), (std::vector<int>{first, held}));
 }
 
-// What runs beside it on another worker of its queue holds nothing up; in an in-order queue the one before it
+// A command beside it on another worker of its queue holds nothing up; in an in-order queue the one before it
 // does, even where two clocks make them overlap.
 TEST(StepPathTest, OnAQueueOfSeveralWorkersTheLastThatHadEndedHeldItUp) {
   for (const bool in_order : {false, true}) {

@@ -115,7 +115,7 @@ TEST(SummaryTest, TextFitsTheWidth) {
   EXPECT_THAT(SummaryText(summary), testing::HasSubstr(summary.gpu_activities[0].name));
 }
 
-// Of a run in two processes: what they are, and their clocks.
+// A run in two processes names them, and their clocks.
 TEST(SummaryTest, TasksAreNamedWithTheirProcesses) {
   ScratchFile file;
   SampleRun sample(false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TensorFlow writes: step statistics, its timeline, XPlane files. Made here with their truth beside
+// Files of TensorFlow: step statistics, its timeline, XPlane files. Made here with their truth beside
 // them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST(TensorFlowTraceTest, StepStatisticsWithoutUse) {
   EXPECT_EQ(imported.counts.kernels, 1);
 }
 
-// The same as TensorFlow's tools draw it.
+// The trace as TensorFlow's tools draw it.
 TEST(TensorFlowTraceTest, TheTimelineOfTensorFlow) {
   ScratchFile in("timeline.json");
   WriteFile(in.path(), R"json({"traceEvents": [

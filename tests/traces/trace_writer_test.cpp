@@ -325,7 +325,7 @@ TEST(TraceWriterTest, AKilledProcessLeavesAReadableIncompleteRun) {
   EXPECT_EQ(TraceReader(file.path()).Runs().size(), 2u);
 }
 
-// Of a new trace; one that is there already stays as it is.
+// A new trace without a run is not left; one that is there already stays as it is.
 TEST(TraceWriterTest, ATraceWithoutARunIsNotLeft) {
   ScratchFile file;
   for (const NewTrace appears : {NewTrace::kWithFirstRun, NewTrace::kWhenClosed}) {

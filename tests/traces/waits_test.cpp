@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What devices wait for, in made traces whose truth stands beside them.
+// Waits of devices, in made traces whose truth stands beside them.
 #include "traces/report/waits.h"
 
 #include <gmock/gmock.h>
@@ -39,7 +39,7 @@ class MadeTrace {
     launch.end_ns = end;
     run_.launches.push_back(launch);
   }
-  // What the kernel before moves.
+  // Says what the kernel before moves.
   void Moves(std::string kind, int64_t bytes, int64_t ranks) {
     run_.texts.push_back(std::move(kind));
     run_.collectives.push_back(
@@ -151,7 +151,7 @@ TEST(WaitsTest, AGapOfAStreamThatWaitsForAnother) {
   }
 }
 
-// Of what one GPU has more often than another those belong together that end together.
+// Collectives that one GPU has more often than another belong together where they end together.
 TEST(WaitsTest, CollectivesThatDoNotMatchAreLeftAlone) {
   MadeTrace trace;
   trace.Kernel(0, 1, 1, 100'000, 400'000);

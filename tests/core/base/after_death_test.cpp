@@ -75,7 +75,7 @@ TEST(AfterDeathTest, DoesNothingOnceItIsNotNeeded) {
   fs::remove_all(folder);
 }
 
-// Whoever runs has the writing end of a pipe, whose reader sees when nobody does any more.
+// Everyone who runs has the writing end of a pipe, whose reader sees when nobody does any more.
 bool EndsWithItsParent(bool own_group, const std::string& shell) {
   int ends[2];
   EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);

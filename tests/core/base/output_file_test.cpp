@@ -65,7 +65,7 @@ class OutputFileTest : public testing::Test {
     }
     return Code::kUnknown;
   }
-  // What a process of its own that does `work` ends with.
+  // The exit status of a process of its own that does `work`.
   static int StatusOf(const std::function<void()>& work) {
     const pid_t child = fork();
     if (child == 0) {

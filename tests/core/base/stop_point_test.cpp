@@ -13,7 +13,7 @@
 namespace lanescope {
 namespace {
 
-// What StopPoint throws; none.
+// The code that StopPoint throws; or none.
 std::optional<Code> Stopped() {
   try {
     StopPoint();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a collective costs on the links of a machine, and which algorithm that makes of it.
+// The cost of a collective on the links of a machine, and the algorithm that it leads to.
 #include <gtest/gtest.h>
 
 #include "core/collective/collective_cost.h"
@@ -30,7 +30,7 @@ std::vector<DeviceId> AllDevices(const Machine& machine) {
   return {ids.begin(), ids.end()};
 }
 
-// Of float32 tensors.
+// The time of an all-reduce of float32 tensors.
 int64_t AllReduceNs(const Machine& machine, CollectiveBy by, int64_t bytes) {
   const MachineTasks tasks = TasksOf(machine);
   const std::vector<DeviceId> devices = AllDevices(machine);
@@ -101,7 +101,7 @@ std::vector<std::string> NamesOf(const Machine& machine) {
   return names;
 }
 
-// What an all-reduce of so many bytes becomes on these devices. `told`: --all-reduce.
+// The nodes of an all-reduce of so many bytes on these devices. `told`: --all-reduce.
 std::string Expanded(const Machine* machine, const std::vector<std::string>& devices, int64_t bytes,
                      const std::string& told = "") {
   GraphBuilder builder;

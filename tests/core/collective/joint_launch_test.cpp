@@ -130,8 +130,8 @@ Placement Placed(const Graph& graph, const Machine& machine) {
   return PlaceByStrategy("annotated", {graph, InferGraph(graph, {}), machine, RooflineCost(), {}});
 }
 
-// What asks for NCCL or for nothing stays where it may; what asks for copies, has its tensors in host memory
-// or names no GPUs of its own does not.
+// A collective that asks for NCCL or for nothing stays where it may; one that asks for copies, has its
+// tensors in host memory or names no GPUs of its own does not.
 TEST(JointLaunch, IsWhatMayBeOne) {
   const auto parts = [](const Graph& graph, bool allowed, const std::string& told = "") {
     InlineOptions options;

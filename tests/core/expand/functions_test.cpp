@@ -127,7 +127,7 @@ library { function { signature { name: "same" input_arg { name: "a" type: DT_FLO
               HasSubstr("a call that gives itself back"));
 }
 
-// What grows to 2^40 nodes ends soon.
+// A graph that grows to 2^40 nodes is refused soon.
 TEST(InlineFunctions, FunctionsThatGrowWithoutBoundsAreRefused) {
   std::string library = "library {";
   for (int i = 0; i < 40; ++i) {

@@ -35,7 +35,7 @@ class Filler {
   std::unique_ptr<Message> MakeGraph() {
     std::unique_ptr<Message> graph(loaded_->New());
     Fill(graph.get(), 0);
-    // What a graph demands: legal names, inputs that exist.
+    // A graph demands legal names, and inputs that exist.
     const FieldDescriptor* node_field = graph->GetDescriptor()->FindFieldByName("node");
     for (int i = 0; i < graph->GetReflection()->FieldSize(*graph, node_field); ++i) {
       Message* node = graph->GetReflection()->MutableRepeatedMessage(graph.get(), node_field, i);

@@ -40,7 +40,7 @@ TEST(InferGraph, UnknownOpsTakeTheirShapesFromAttributes) {
   EXPECT_EQ(info.of({NodeId(0), 1}).dtype, DataType::kDouble);
 }
 
-// Of an op of which nothing is known there are the outputs that others read, of the types that they expect.
+// An unknown op has the outputs that others read, of the types that they expect.
 TEST(InferGraph, UnknownOpsHaveTheOutputsThatAreRead) {
   Graph graph;
   Node strange;

@@ -61,7 +61,7 @@ TEST(RaisedLoops, AreWhileNodesOfVariablesAndConstants) {
   EXPECT_THAT(LibraryFunctions(graph), ElementsAre("loop_cond", "loop_body"));
 }
 
-// What is raised is written as it is, and read again.
+// A raised loop is written as it is, and read again.
 TEST(RaisedLoops, RoundTrip) {
   const Graph graph = ParseGraphText(kNumbers + Doubling("loop", "one", "last"));
   EXPECT_EQ(GraphToText(ParseGraphText(GraphToText(graph))), GraphToText(graph));

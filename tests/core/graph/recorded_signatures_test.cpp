@@ -42,7 +42,7 @@ TEST(RecordedSignatures, AllAreReadable) {
   EXPECT_EQ(RecordedSignature(""), nullptr);
 }
 
-// What is written here of an op must be what TensorFlow says of it.
+// Definitions here must agree with TensorFlow's own.
 TEST(RecordedSignatures, DefinitionsAgree) {
   for (const std::string_view name : OpRegistry::Global().Names()) {
     const OpDef* signature = RecordedSignature(name);

@@ -133,7 +133,7 @@ TEST(ValidateGraph, UnknownOpsPass) {
   EXPECT_NE(Complaint(graph).find("output 1048576 of 'a'"), std::string::npos);
 }
 
-// What is wrong with a node concerns only the steps that need it.
+// A fault of a node concerns only the steps that need it.
 TEST(NoteProblems, AreSaidWhereANodeIsNeeded) {
   GraphBuilder builder;
   const Endpoint a = builder.Placeholder("a", DataType::kFloat, {2, 2});

@@ -52,7 +52,7 @@ TEST(TensorBundle, ReadsWhatTensorFlowHasSaved) {
   EXPECT_THAT(ErrorOf([] { TensorBundle("/nonexistent/variables"); }), HasSubstr("NotFound"));
 }
 
-// Whatever byte of a checkpoint changes, somebody says so, but for the footer's padding.
+// A change of any byte of a checkpoint is found, but for the footer's padding.
 TEST(TensorBundle, DamageIsFound) {
   const std::string folder = CopyOf("version_1"), prefix = folder + "/variables/variables";
   const std::string index = ReadFile(prefix + ".index");

@@ -36,7 +36,7 @@ TEST(DeviceSettings, H19PartsDoNotGrow) {
   EXPECT_THAT(ErrorOf([&] { settings.SetMemoryGrowth("CPU:0", true); }), HasSubstr("on non-GPU"));
 }
 
-// What was said before may be said again, nothing else.
+// Settings may be repeated, but not changed.
 TEST(DeviceSettings, H20NothingChangesOnceTheDevicesAreThere) {
   DeviceSettings settings(VirtualMachine(3, 1));
   settings.SetLogicalDevices("GPU:1", kHalves);

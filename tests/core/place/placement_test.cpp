@@ -119,7 +119,7 @@ TEST_F(PlacementTest, AMemberWithoutAKernelHoldsItsGroup) {
       << message;
 }
 
-// What the base placement has parted stays parted: only those that were together follow.
+// Nodes that the base placement has parted stay parted: only those that were together follow.
 TEST_F(PlacementTest, MembersThatTheBaseHasPartedStay) {
   graph.node(graph.FindNode("product")).attrs["_class"] = std::vector<std::string>{"loc:@twin"};
   base.device = DevicesOf({1, 1, 1, 2, 1, 1, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the placer refuses, and in which words: TensorFlow's own.
+// Refusals of the placer, in TensorFlow's own words.
 #include <gtest/gtest.h>
 
 #include "tests/core/place/placer_world.h"

@@ -33,7 +33,7 @@ TEST(InputLog, NamesAreToldOnce) {
   EXPECT_EQ(log.Take().size(), 0u);
 }
 
-// Who only waited for a queue does not know its capacity; a size that stays is not told again.
+// A mere waiter for a queue does not know its capacity; a size that stays is not told again.
 TEST(InputLog, WhatIsLearntOfAQueueIsTold) {
   InputLog log;
   log.Wait({}, "queue 'q'");

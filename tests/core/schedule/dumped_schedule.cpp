@@ -138,7 +138,7 @@ class DumpedSchedule {
     return "";
   }
 
-  // What a command reads from an arena is what was written there last, byte by byte.
+  // A command reads from an arena what was written there last, byte by byte.
   std::string StaleRead() const {
     struct Byte {
       int root = -1;

@@ -180,7 +180,7 @@ TEST(CompleteGpus, LeavesOtherMachinesAlone) {
   EXPECT_EQ(MachineToJson(here), before);
 }
 
-// Of some of them, by their place: numbered anew, with the links between them; the others are left alone.
+// Some of them, by their place, are numbered anew, with the links between them; the others are left alone.
 TEST(DetectGpus, DescribesSomeOfThem) {
   StubOptions options;
   options.gpus = 3;

@@ -144,7 +144,7 @@ std::vector<Tensor> Steps(const Step& step, const Machine& machine, bool joint,
   return all;
 }
 
-// What the first task gets. An error of each is a failure.
+// The fetches of the first task. An error of each is a failure.
 std::vector<Tensor> OfJob(const Step& step, const Machine& machine, bool graphs) {
   std::vector<Tensor> fetched;
   PlayTasks(TasksOf(machine).size(), [&](Transport* transport) {

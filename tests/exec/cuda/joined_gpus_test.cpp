@@ -20,7 +20,7 @@ using lanescope::test::RandomGraph;
 using lanescope::test::RandomPlacement;
 using lanescope::test::RandomTensors;
 
-// What the first task gets by `run`, on the machine with its GPUs joined. An error of each is a failure.
+// The fetches of the first task by `run`, on the machine with its GPUs joined. An error of each is a failure.
 std::vector<Tensor> FetchesOfJoined(
     const Machine& machine,
     const std::function<std::vector<Tensor>(const Machine&, const SessionOptions&)>& run) {
@@ -62,7 +62,7 @@ TEST(JoinedGpus, RandomGraphsGiveTheBitsOfOneProcess) {
   }
 }
 
-// The same of what has no elements, and of tensors whose size only the step knows: their shape goes ahead.
+// Tensors without elements, and those whose size only the step knows: their shape goes ahead.
 TEST(JoinedGpus, EmptyTensorsAliasesAndBoundedSizes) {
   for (unsigned seed = 0; seed < 10; ++seed) {
     SCOPED_TRACE(seed);
@@ -118,7 +118,7 @@ TEST(JoinedGpus, TheMachineHasTheirLinks) {
   ExpectLinks(JoinGpus(machine, nullptr).machine, 0);
 }
 
-// What one process says: which of the machine's links to its GPU are there, and what the first one notes.
+// One process' answer: which of the machine's links to its GPU are there, and the notes of the first one.
 struct Said {
   std::string text;
   size_t links;
@@ -183,7 +183,7 @@ TEST(JoinedGpus, WithoutTheLibraryCopiesGoThroughTheHosts) {
   ExpectSame({Floats(Shape{300}, -9)}, found, "");
 }
 
-// What is compiled for joined GPUs does not run where they are not: the first line says so.
+// A schedule for joined GPUs does not run where they are not: the first line says so.
 TEST(JoinedGpus, ASessionThatJoinsNoneRefusesTheirLinks) {
   const OneCopy copy;
   StubGuard stub;

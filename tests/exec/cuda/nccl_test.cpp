@@ -219,8 +219,8 @@ class TwoGpus : public ::testing::Test {
   std::map<std::string, Tensor> feeds_;
 };
 
-// What cannot be issued ends the step with NCCL's words and the op; its communicators are aborted, and the
-// next step makes others.
+// A call that cannot be issued ends the step with NCCL's words and the op; its communicators are aborted, and
+// the next step makes others.
 TEST_F(TwoGpus, AFailingCallNamesTheOp) {
   const auto run = Run();
   const auto expected = run->Step();

@@ -163,7 +163,7 @@ TEST(CudaGraphs, AreRecordedOnceAndReplayed) {
   EXPECT_EQ(stub->Calls("cudaMemcpyAsync"), copies);
 }
 
-// What cannot be recorded is issued command by command, with the same result, and the reason is kept.
+// A step that cannot be recorded is issued command by command, with the same result, and the reason is kept.
 TEST(CudaGraphs, FallBackWhenRecordingFails) {
   std::vector<Tensor> expected;
   {

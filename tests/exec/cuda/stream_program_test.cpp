@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program of streams keeps to between its commands, on the stub's streams.
+// Promises of a program of streams between its commands, on the stub's streams.
 #include "exec/stream/stream_program.h"
 
 #include <gtest/gtest.h>

@@ -45,7 +45,7 @@ void StubCuda::Count(const std::string& call) {
   Throw(code, "{} failed: cudaErrorStub", call);
 }
 
-// What is not enqueued would be missing from the graph: CUDA refuses it to a thread that captures.
+// Work that is not enqueued would be missing from the graph: CUDA refuses it to a thread that captures.
 void StubCuda::RefuseInCapture(const char* call) const {
   const bool captures = std::any_of(captures_.begin(), captures_.end(), [](const auto& capture) {
     return capture->open && capture->thread == std::this_thread::get_id();

@@ -40,7 +40,7 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
 
   // The call of this name fails the `nth` time from now on (1: the next time).
   void FailCall(const std::string& call, int nth, Code code = Code::kInternal);
-  // What runs on this GPU from now on fails, and all that follows.
+  // All work on this GPU from now on fails, and all that follows.
   void BreakGpu(int ordinal);
   int Calls(const std::string& call) const;
   // But for questions whether something has been reached: there are as many as a thread has time for.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of the CUDA backend's host logic share.
+// Common parts of the tests of the CUDA backend's host logic.
 #pragma once
 
 #include <memory>

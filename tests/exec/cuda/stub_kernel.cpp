@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is launched on the stub's streams.
+// Kernels that are launched on the stub's streams.
 #include "core/base/error.h"
 #include "tests/exec/cuda/stub_state.h"
 #include "tests/exec/later_kernel.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the stub share: streams with the work issued to them, events, recorded graphs and
+// Common state of the stub's parts: streams with the work issued to them, events, recorded graphs and
 // captures.
 #pragma once
 

@@ -243,7 +243,7 @@ bool StubCuda::RunWhatCan(const std::function<bool()>& done) {
   };
   while (!done()) {
     std::vector<std::deque<Work>*> queues;
-    // What was issued before a capture runs on meanwhile.
+    // Work that was issued before a capture runs on meanwhile.
     for (const auto& stream : streams_) queues.push_back(&stream->work);
     others = false;
     if (RunOneOf(std::move(queues), ready, [](const Work&) {})) continue;

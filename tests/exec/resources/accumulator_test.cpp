@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 Tensor Pair(float a, float b) { return Tensor::FromValues(Shape{2}, std::vector<float>{a, b}); }
 
-// What a Take gives, or its error.
+// The result of a Take, or its error.
 struct Average {
   std::vector<float> values;
   std::string error;

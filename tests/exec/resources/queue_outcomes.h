@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of attempts on queues, for tests.
+// Outcomes of attempts on queues, for tests.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queues take and give: declarations, checks, batches, padding, sharing (cases K25 to K33, K51, K53).
+// Elements of queues as they are taken and given: declarations, checks, batches, padding, sharing (cases K25
+// to K33, K51, K53).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -42,7 +42,7 @@ TEST(RendezvousKey, F12WhatIsNoKeyIsRefused) {
   }
 }
 
-// What a receive gives, or its error.
+// The result of a receive, or its error.
 struct Outcome {
   std::vector<float> values;
   std::string error;

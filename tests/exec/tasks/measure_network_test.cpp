@@ -57,7 +57,7 @@ class WireTransport : public lanescope::test::MemoryTransport {
   std::map<Ticket, Received> received_;
 };
 
-// What every process of a job of `ranks` says that an interface carries.
+// Rates of an interface by every process of a job of `ranks`.
 std::vector<double> RatesOf(int ranks, const std::vector<int>& inside, bool receives, Wire* wire) {
   lanescope::test::MessageBoard board(ranks);
   std::vector<double> rates(static_cast<size_t>(ranks));

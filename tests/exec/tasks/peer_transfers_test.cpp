@@ -163,7 +163,7 @@ TEST(PeerTransfers, WhatIsNotReadyHoldsUpNothing) {
   }
 }
 
-// What is given up takes the channels along that have been issued, and no others.
+// A given-up transfer takes the channels along that have been issued, and no others.
 TEST(PeerTransfers, OnlyWhatWasIssuedIsAborted) {
   Job job(2);
   Pair* const first = job.Add(0, 1);

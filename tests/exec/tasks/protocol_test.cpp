@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of a job send each other, written down: whoever changes it raises kJobProtocol.
+// Messages between the processes of a job, written down: a change of them raises kJobProtocol.
 #include "core/base/protocol.h"
 
 #include <gmock/gmock.h>

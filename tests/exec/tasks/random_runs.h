@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What steps of random graphs fetch, by a session of their own.
+// Fetches of steps of random graphs, by a session of their own.
 #pragma once
 
 #include <map>

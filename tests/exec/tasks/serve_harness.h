@@ -51,7 +51,7 @@ inline Machine MachineOfJobs(int ps, int workers, int gpus = 0) {
   return machine;
 }
 
-// Those of its tasks that serve do so on threads of their own until all clients are gone.
+// Its tasks that serve do so on threads of their own until all clients are gone.
 class ServedMachine {
  public:
   ServedMachine(Machine machine, std::vector<int> servers)

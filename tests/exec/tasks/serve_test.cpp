@@ -323,7 +323,7 @@ TEST(Serve, VersionsAndMachinesMustBeTheSame) {
   });
 }
 
-// What a server is asked that ends for another reason fails with that reason.
+// A question to a server that ends for another reason fails with that reason.
 TEST(Serve, AServerThatEndsTellsItsClients) {
   ServedMachine served(MachineOfJobs(1, 1), {0});
   Client client(&served, 1);

@@ -72,7 +72,7 @@ inline void PlayTasks(int tasks, const std::function<void(Transport*)>& play,
   }
 }
 
-// What the first task fetches in some steps.
+// The first task's fetches of some steps.
 inline std::vector<Tensor> FetchesOfTasks(const Machine& machine,
                                           const std::function<std::vector<Tensor>(const JobOptions&)>& run,
                                           int64_t most_bytes = INT64_MAX) {

@@ -46,7 +46,7 @@ TEST(TasksSession, RandomGraphsOnTwoAndFourTasks) {
   }
 }
 
-// The same of what has no elements, and of tensors whose size only the step knows.
+// Tensors without elements, and those whose size only the step knows.
 TEST(TasksSession, EmptyTensorsAliasesAndBoundedSizes) {
   for (unsigned seed = 0; seed < 30; ++seed) {
     const RandomTensors tensors(seed, 30);

@@ -44,7 +44,7 @@ inline constexpr unsigned cudaHostAllocPortable = 1;
 
 namespace lanescope::exec::emulator {
 
-// Who runs what is enqueued.
+// The runners of enqueued work.
 class Streams {
  public:
   virtual ~Streams() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an op refuses, it refuses in the same words on every kind of device: TensorFlow's. Where shapes are
+// An op refuses in the same words on every kind of device: TensorFlow's. Where shapes are
 // known beforehand inference would have refused these; here they are met at the launch.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What only a GPU can show. Skipped, with the reason, where there is none.
+// Tests that need a GPU. Skipped, with the reason, where there is none.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ TEST_F(Gpu, RecordsAGraphOverTwoStreams) {
 
 class GpuLosses : public Gpu, public ::testing::WithParamInterface<std::pair<const char*, const char*>> {};
 
-// The same losses as on virtual devices, however the steps are issued.
+// Losses are those of virtual devices, however the steps are issued.
 TEST_P(GpuLosses, AreThoseOfVirtualDevices) {
   const auto& [graph, strategy] = GetParam();
   const auto expected = Losses(graph, strategy, FastMachine(2), 6);

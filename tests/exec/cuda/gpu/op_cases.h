@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the op checks of all families build their cases from.
+// Common parts of all families' op checks.
 #pragma once
 
 #include <random>

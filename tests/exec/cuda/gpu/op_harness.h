@@ -214,7 +214,7 @@ inline OpResult RunOnHost(const OpCase& c) {
   return results;
 }
 
-// The same node for doubles.
+// The node for doubles.
 inline OpCase InDoubles(const OpCase& c) {
   OpCase wide = c;
   for (auto& [name, value] : wide.node.attrs) {

@@ -15,7 +15,7 @@ namespace {
 
 using Gone = std::array<bool, Shape::kMaxRank>;
 
-// What the kernel does with every thread of every block, in exact integers that wrap around.
+// The kernel's work with every thread of every block, in exact integers that wrap around.
 std::vector<uint64_t> RunPlan(const ReducePlan& plan, const std::vector<uint64_t>& x) {
   std::vector<uint64_t> result(static_cast<size_t>(plan.parts * plan.kept.count), 0);
   std::vector<int> written(result.size(), 0);

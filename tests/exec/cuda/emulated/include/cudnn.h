@@ -30,7 +30,7 @@ enum cudnnMathType_t {
   CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION,
   CUDNN_FMA_MATH
 };
-// Of each direction: by number, as they are told apart here.
+// The algorithms of each direction: by number, as they are told apart here.
 enum cudnnConvolutionFwdAlgo_t {};
 enum cudnnConvolutionBwdDataAlgo_t {};
 enum cudnnConvolutionBwdFilterAlgo_t {};
@@ -109,7 +109,7 @@ struct Problem {
       }
     }
   }
-  // Of a filter [filters, rows, columns, channels].
+  // The place in a filter [filters, rows, columns, channels].
   int64_t FilterOffset(int f, int tap) const {
     return (int64_t{f} * filter.rows * filter.columns + tap) * filter.channels;
   }
