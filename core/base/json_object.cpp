@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/base/json_values.h"
 
 namespace lanescope {
 
@@ -68,7 +69,7 @@ const nlohmann::json& JsonObject::Require(const std::string& key) {
 
 std::string JsonObject::String(const std::string& key) {
   const nlohmann::json& value = Require(key);
-  if (!value.is_string()) Fail(key, "must be a string");
+  if (const std::string why = WhyNoString(value); !why.empty()) Fail(key, why);
   return value.get<std::string>();
 }
 
@@ -80,12 +81,7 @@ double JsonObject::Number(const std::string& key) {
 
 int64_t JsonObject::Integer(const std::string& key, int64_t minimum, int64_t maximum) {
   const nlohmann::json& value = Require(key);
-  // The library holds a number over 2^63 - 1 as unsigned and would wrap it.
-  const bool fits = value.is_number_integer() && (!value.is_number_unsigned() ||
-                                                  value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
-  if (!fits || value.get<int64_t>() < minimum || value.get<int64_t>() > maximum) {
-    Fail(key, fmt::format("must be an integer from {} to {}", minimum, maximum));
-  }
+  if (const std::string why = WhyNoInteger(value, minimum, maximum); !why.empty()) Fail(key, why);
   return value.get<int64_t>();
 }
 

@@ -7,8 +7,8 @@
 namespace lanescope {
 
 // Raised with every change of the letters, records, frames and tags that processes exchange; processes of
-// other numbers are refused. tests/exec/tasks/protocol_test.cpp writes their layout down and fails where that
-// changes.
-inline constexpr int64_t kJobProtocol = 1;
+// other numbers are refused. protocol_test.cpp of tests/exec/tasks, tests/study and tests/sims write their
+// layout down and fail where that changes.
+inline constexpr int64_t kJobProtocol = 2;
 
 }  // namespace lanescope

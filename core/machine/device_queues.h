@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queues of a device, and the one that a copy takes. Compiling, the search and the choice of collectives ask
-// here; list schedules guess with one engine for each device that sends.
+// Queues of a device, and the one that a copy takes. Compiling, list schedules, the search and the choice of
+// collectives ask here.
 #pragma once
 
 #include <compare>

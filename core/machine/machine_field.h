@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/json_values.h"
 #include "core/base/units.h"
 #include "core/machine/machine.h"
 
@@ -79,7 +80,7 @@ class Field {
   }
 
   std::string String() const {
-    if (!json_.is_string()) Fail("must be a string");
+    if (const std::string why = WhyNoString(json_); !why.empty()) Fail("{}", why);
     return json_.get<std::string>();
   }
   bool Bool() const {
@@ -87,12 +88,7 @@ class Field {
     return json_.get<bool>();
   }
   int64_t Integer(int64_t low, int64_t high) const {
-    const bool fits =
-        json_.is_number_integer() &&
-        !(json_.is_number_unsigned() && json_.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX));
-    if (!fits || json_.get<int64_t>() < low || json_.get<int64_t>() > high) {
-      Fail("must be an integer from {} to {}", low, high);
-    }
+    if (const std::string why = WhyNoInteger(json_, low, high); !why.empty()) Fail("{}", why);
     return json_.get<int64_t>();
   }
   double Number(double low, double high) const {

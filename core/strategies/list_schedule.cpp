@@ -18,7 +18,7 @@ ListSchedule::ListSchedule(const TaskGraph& tasks)
       end_(start_),
       arrival_(tasks.tensors().size() * devices_, -1),
       copies_(tasks),
-      engine_free_(devices_, 0),
+      copied_at_(devices_ * kNumQueueKinds, 0),
       busy_(devices_),
       held_(devices_, 0),
       unread_(tasks.tensors().size(), 0),
@@ -91,7 +91,7 @@ ListSchedule::StartTerms ListSchedule::TermsOf(int task, DeviceId device) const 
   StartTerms terms;
   terms.asked_bytes = AskedBytes(task, device);
   for (const int before : tasks_.task(task).after) terms.there_at = std::max(terms.there_at, end(before));
-  std::vector<int64_t> through;  // by queue: when its copies would be through an engine that was free before
+  std::vector<int64_t> through;  // by queue: when it would have made its copies if it was free before
   for (const TaskRead& read : tasks_.task(task).reads) {
     const DeviceId place = tasks_.PlaceOf(read, device);
     if (const int64_t there = ThereAt(read.tensor, place); there >= 0) {
@@ -100,12 +100,11 @@ ListSchedule::StartTerms ListSchedule::TermsOf(int task, DeviceId device) const 
     }
     const TaskTensor& tensor = tasks_.tensor(read.tensor);
     const DeviceId home = HomeOf(tensor);
-    const auto queue =
-        std::lower_bound(terms.copies.begin(), terms.copies.end(), home,
-                         [](const CopyQueue& q, DeviceId engine) { return q.engine < engine; });
+    const DeviceQueue taken = QueueOf(home, place);
+    const auto queue = std::ranges::lower_bound(terms.copies, taken, {}, &QueuedCopies::queue);
     const auto number = queue - terms.copies.begin();
-    if (queue == terms.copies.end() || queue->engine != home) {
-      terms.copies.insert(queue, {home, 0});
+    if (queue == terms.copies.end() || queue->queue != taken) {
+      terms.copies.insert(queue, {taken, 0});
       through.insert(through.begin() + number, 0);
     }
     const int64_t ns = copies_.Ns(home, place, tensor.bytes);
@@ -126,9 +125,9 @@ int64_t ListSchedule::BookCopies(int task, DeviceId device) {
     if (there < 0) {
       const TaskTensor& tensor = tasks_.tensor(read.tensor);
       const DeviceId home = HomeOf(tensor);
-      int64_t& engine = engine_free_[home];
-      engine = std::max(engine, MadeAt(tensor)) + copies_.Ns(home, place, tensor.bytes);
-      Arrival(read.tensor, place) = there = engine;
+      int64_t& free = copied_at_[NumberOf(QueueOf(home, place))];
+      free = std::max(free, MadeAt(tensor)) + copies_.Ns(home, place, tensor.bytes);
+      Arrival(read.tensor, place) = there = free;
       Touch(readers_[read.tensor]);
     }
     ready = std::max(ready, there);
@@ -154,7 +153,7 @@ ListSchedule::Slot ListSchedule::FindSlot(int task, DeviceId device, int64_t rea
 ListSchedule::Slot ListSchedule::Try(int task, DeviceId device, bool insert) {
   const StartTerms terms = TermsOf(task, device);
   int64_t ready = terms.there_at;
-  for (const CopyQueue& queue : terms.copies) ready = std::max(ready, EngineFreeAt(queue.engine) + queue.ns);
+  for (const QueuedCopies& copies : terms.copies) ready = std::max(ready, FreeAt(copies.queue) + copies.ns);
   return FindSlot(task, device, ready, insert);
 }
 

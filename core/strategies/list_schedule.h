@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "core/base/rows.h"
+#include "core/machine/device_queues.h"
 #include "core/strategies/task_graph.h"
 
 namespace lanescope {
 
 // The machine in thought: a device runs one task at a time; a tensor is copied once to a memory that needs
-// it, by the engine of the device it leaves, one copy after the other. A colocation group goes where its
-// first task went, state without tasks where it is first read. Not thread-safe.
+// it, by the queue that it takes (device_queues.h), and a queue makes one copy after the other. A colocation
+// group goes where its first task went, state without tasks where it is first read. Not thread-safe.
 class ListSchedule {
  public:
   struct Slot {
@@ -28,18 +29,18 @@ class ListSchedule {
     std::vector<int> ready;    // their last predecessor was it
     std::vector<int> touched;  // ready before, with other StartTerms or candidates now; each once
   };
-  // The copies that a task waits for on a device and that an engine makes one after the other.
-  struct CopyQueue {
-    DeviceId engine;
+  // The copies that a task waits for on a device and that one queue makes.
+  struct QueuedCopies {
+    DeviceQueue queue;
     int64_t ns = 0;  // of all of them
-    auto operator<=>(const CopyQueue&) const = default;
+    auto operator<=>(const QueuedCopies&) const = default;
   };
-  // Terms of a ready task's start on a device, beside when engines and device are free. It starts
-  // when all is there, the device is free, and every queue has passed its engine.
+  // Terms of a ready task's start on a device, beside when queues and device are free. It starts
+  // when all is there, the device is free, and every queue has made its copies.
   struct StartTerms {
-    int64_t there_at = 0;           // if engines and device were always free
-    std::vector<CopyQueue> copies;  // by engine
-    int64_t asked_bytes = 0;        // that the device must have room for
+    int64_t there_at = 0;              // if queues and device were always free
+    std::vector<QueuedCopies> copies;  // by queue
+    int64_t asked_bytes = 0;           // that the device must have room for
   };
 
   explicit ListSchedule(const TaskGraph& tasks);
@@ -55,9 +56,9 @@ class ListSchedule {
 
   // The terms of a ready task, whose start these give where nothing is inserted.
   StartTerms TermsOf(int task, DeviceId device) const;
-  // When the device has done what was committed so far, and when its engine has. Both only grow.
+  // When the device has done what was committed so far, and when a queue of copies has. Both only grow.
   int64_t FreeAt(DeviceId device) const { return busy_[device].empty() ? 0 : busy_[device].back().end; }
-  int64_t EngineFreeAt(DeviceId device) const { return engine_free_[device]; }
+  int64_t FreeAt(const DeviceQueue& queue) const { return copied_at_[NumberOf(queue)]; }
   // Bytes that the device has room for beside state and results that it holds; results are held until their
   // last reader is committed.
   int64_t RoomOn(DeviceId device) const;
@@ -77,6 +78,13 @@ class ListSchedule {
   }
   int64_t Arrival(int tensor, DeviceId place) const {
     return arrival_[static_cast<size_t>(tensor) * devices_ + place.index()];
+  }
+  static constexpr size_t kNumQueueKinds = static_cast<size_t>(QueueKind::kCopyOut) + 1;
+  static size_t NumberOf(const DeviceQueue& queue) {
+    return queue.device.index() * kNumQueueKinds + static_cast<size_t>(queue.kind);
+  }
+  DeviceQueue QueueOf(DeviceId home, DeviceId place) const {
+    return CopyQueueOf(tasks_.machine(), tasks_.machine_tasks(), home, place);
   }
   DeviceId HomeOf(const TaskTensor& tensor) const;
   int64_t MadeAt(const TaskTensor& tensor) const { return tensor.producer >= 0 ? end(tensor.producer) : 0; }
@@ -99,7 +107,7 @@ class ListSchedule {
   std::vector<int64_t> start_, end_;  // by task; -1: not committed
   std::vector<int64_t> arrival_;      // by (tensor, memory); -1: not there
   mutable CopyTimes copies_;
-  IdVector<DeviceId, int64_t> engine_free_;     // of the device that copies leave
+  std::vector<int64_t> copied_at_;              // by queue: when it has made its copies
   IdVector<DeviceId, std::vector<Busy>> busy_;  // in time
   IdVector<DeviceId, int64_t> held_;            // bytes
   std::vector<int> unread_;                     // by tensor: readers not yet committed

@@ -51,8 +51,8 @@ void ReadyPairs::Renew(int task) {
 
 int64_t ReadyPairs::FreeFor(const Kind& kind, DeviceId device) const {
   int64_t free = schedule_.FreeAt(device);
-  for (const ListSchedule::CopyQueue& queue : kind.copies)
-    free = std::max(free, schedule_.EngineFreeAt(queue.engine) + queue.ns);
+  for (const ListSchedule::QueuedCopies& copies : kind.copies)
+    free = std::max(free, schedule_.FreeAt(copies.queue) + copies.ns);
   return free;
 }
 

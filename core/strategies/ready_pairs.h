@@ -15,7 +15,7 @@
 namespace lanescope {
 
 // On a device, tasks that ask for the same memory and copies wait for the same moment once their inputs are
-// there: when device and engines are free, which only ever gets later. So each such kind is two lists, and
+// there: when device and queues are free, which only ever gets later. So each such kind is two lists, and
 // what a commit delays is not looked at task by task. `tasks` and `schedule` must outlive it; whoever commits
 // to the schedule says so by Remove, Renew and Add. Not thread-safe.
 class ReadyPairs {
@@ -47,12 +47,12 @@ class ReadyPairs {
   struct Kind {
     bool spares_gpu = false;
     int64_t asked_bytes = 0;
-    std::vector<ListSchedule::CopyQueue> copies;
+    std::vector<ListSchedule::QueuedCopies> copies;
     auto operator<=>(const Kind&) const = default;
   };
   struct Peers {
     std::set<std::pair<int64_t, int>> coming;  // when all is there, and position
-    std::set<int> waiting;                     // for device or engine alone: positions
+    std::set<int> waiting;                     // for device or queue alone: positions
   };
   using PeersByKind = std::map<Kind, Peers>;
   struct Pair {

@@ -30,10 +30,12 @@ const json& ListOf(JsonObject* object, const std::string& key) {
 
 DeviceKind ParseKind(JsonObject* object, const std::string& key) {
   const std::string name = object->String(key);
+  std::string known;
   for (const DeviceKind kind : kDeviceKinds) {
     if (DeviceKindName(kind) == name) return kind;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", DeviceKindName(kind));
   }
-  object->Fail(key, "must be host, virtual, cuda, logical or modelled");
+  object->Fail(key, fmt::format("must be one of {}", known));
 }
 
 JsonObject& CostFileReader::At(const std::string& path) {

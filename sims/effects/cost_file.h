@@ -16,8 +16,12 @@
 
 namespace lanescope::sims {
 
-inline constexpr std::array<DeviceKind, kNumDeviceKinds> kDeviceKinds = {
-    DeviceKind::kHost, DeviceKind::kVirtual, DeviceKind::kCuda, DeviceKind::kLogical, DeviceKind::kModelled};
+// Every kind there is, in the order in which a cost file lists them.
+inline constexpr std::array<DeviceKind, kNumDeviceKinds> kDeviceKinds = [] {
+  std::array<DeviceKind, kNumDeviceKinds> kinds{};
+  for (int k = 0; k < kNumDeviceKinds; ++k) kinds[static_cast<size_t>(k)] = static_cast<DeviceKind>(k);
+  return kinds;
+}();
 inline constexpr std::array<const char*, kNumThreadClasses> kQueueClassNames = {"compute", "copy", "message"};
 
 // Throw InvalidArgument, naming object and key.

@@ -6,14 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/protocol.h"
+#include "core/base/frame.h"
 #include "core/graph/graph_io.h"
 #include "core/machine/tasks.h"
 #include "core/place/placement.h"
@@ -36,21 +34,6 @@ uint64_t DigestOf(std::string_view text) {
   uint64_t digest = 0xcbf29ce484222325;
   for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return digest;
-}
-
-// Events are sent as their bytes.
-static_assert(std::is_trivially_copyable_v<Event>);
-
-std::string BytesOfEvents(const std::vector<Event>& events) {
-  std::string bytes(events.size() * sizeof(Event), '\0');
-  if (!events.empty()) std::memcpy(bytes.data(), events.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<Event> EventsOfBytes(const std::string& bytes) {
-  std::vector<Event> events(bytes.size() / sizeof(Event));
-  if (!events.empty()) std::memcpy(events.data(), bytes.data(), events.size() * sizeof(Event));
-  return events;
 }
 
 std::string HostsInOrder(const std::vector<ClusterTask>& tasks) {
@@ -77,12 +60,12 @@ void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transp
   }
 }
 
-Job::Job(exec::Transport* transport)
+Job::Job(exec::Transport* transport, const std::string& clock_name)
     : transport_(transport),
       computers_(transport == nullptr ? OneComputer() : ComputersOf(transport->Share(ThisComputer()))) {
   if (transport_ == nullptr) return;
   FindNeighbours();
-  clock_names_ = transport_->Share(ClockName());
+  clock_names_ = transport_->Share(clock_name);
   MeasureClocks();
 }
 
@@ -128,7 +111,6 @@ void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const s
   const MachineTasks tasks = TasksOf(machine);
   const Graph& graph = placed.workload->graph();
   const std::pair<const char*, std::string> parts[] = {
-      {"protocols of this program", std::to_string(kJobProtocol)},
       {"machines", MachineToJson(machine)},
       {"graphs", GraphToBinary(graph)},
       {"placements", PlacementToJson(placed.placement, graph, machine)},
@@ -269,11 +251,9 @@ void Job::MeasureClocks() {
     if (is_first()) measured[static_cast<size_t>(rank)] = MeasureClock(rank);
     if (transport_->rank() == rank) AnswerClock();
   }
-  std::string mine(measured.size() * sizeof(ClockOffset), '\0');
-  std::memcpy(mine.data(), measured.data(), mine.size());
-  const std::string first = transport_->Share(mine)[0];
-  std::memcpy(measured.data(), first.data(), std::min(first.size(), mine.size()));
-  clocks_ = std::move(measured);
+  const std::string first = transport_->Share(FrameWriter().Records(measured).Take())[0];
+  clocks_ = FrameReader(first).Records<ClockOffset>();
+  if (clocks_.size() != measured.size()) Throw(Code::kDataLoss, "the first process measured other clocks");
 }
 
 // A dependency that no copy carries has no event.
@@ -291,11 +271,11 @@ std::vector<Event> Job::Gather(const std::vector<Event>& own, const Schedule& wh
   std::vector<Event> numbered = Numbered(own, share);
   if (!is_first()) std::erase_if(numbered, [](const Event& event) { return event.kind == EventKind::kStep; });
   MeasureClocks();
-  const std::vector<std::string> all = transport_->Share(BytesOfEvents(numbered));
+  const std::vector<std::string> all = transport_->Share(FrameWriter().Records(numbered).Take());
   if (!is_first()) return {};
   std::vector<Event> events;
   for (size_t rank = 0; rank < all.size(); ++rank) {
-    for (Event event : EventsOfBytes(all[rank])) {
+    for (Event& event : FrameReader(all[rank]).Records<Event>()) {
       event.start_ns -= clocks_[rank].ahead_ns;
       event.end_ns -= clocks_[rank].ahead_ns;
       events.push_back(event);

@@ -16,6 +16,7 @@
 #include "study/base/cancellation.h"
 #include "study/base/notes.h"
 #include "study/job/computers.h"
+#include "study/job/this_machine.h"
 #include "study/workload/placing.h"
 
 namespace lanescope::study {
@@ -36,8 +37,10 @@ void RequireHosts(const std::vector<ClusterTask>& tasks, exec::Transport* transp
 // All processes make the same calls in the same order. Not thread-safe.
 class Job {
  public:
-  // `transport` null: this process is alone, and plays all tasks. Must outlive the job.
-  explicit Job(exec::Transport* transport);
+  // `transport` null: this process is alone, and plays all tasks. Must outlive the job. Between programs of
+  // one protocol, which WorldTransport sees to. `clock_name`: the same in processes that have one clock;
+  // empty: it is this one's alone.
+  explicit Job(exec::Transport* transport, const std::string& clock_name = ClockName());
 
   bool is_shared() const { return transport_ != nullptr; }
   int rank() const { return is_shared() ? transport_->rank() : 0; }
@@ -62,7 +65,7 @@ class Job {
   // is placed and run is for that one. The first process notes which way their copies go.
   Machine JoinGpus(const Machine& machine, const Notes& note);
   // Before the first step. Throws FailedPrecondition for a machine that has not one task for every process,
-  // or one physical GPU for two, and where the processes are not of one version or mean different steps,
+  // or one physical GPU for two, and where the processes mean different steps,
   // naming what differs and whose.
   // `settings`: what else has to be the same.
   void RequireSame(const PlacedGraph& placed, const Machine& machine, const std::string& settings) const;

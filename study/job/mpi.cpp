@@ -100,6 +100,7 @@ World& TheWorld() {
   if (the_world == nullptr) {
     the_world = new World();  // threads may use it until the process is gone
     on_exit(&End, nullptr);
+    the_world->mpi.Greet();  // before anything of what a protocol says is sent
     std::vector<int> peers;
     for (int rank = 0; rank < the_world->mpi.size(); ++rank) {
       if (rank != the_world->mpi.rank() && (rank == 0 || the_world->mpi.rank() == 0)) peers.push_back(rank);

@@ -14,7 +14,8 @@ namespace lanescope::study {
 // One rank, unless OpenMPI's mpirun (or srun with its plug-in) started the process with others: then its
 // library is loaded, which takes a third of a second, and the ranks join. From the main thread alone; the
 // same object every time. Throws FailedPrecondition where the library is missing or cannot start, or finds
-// others than were started. From then on a rank that does not answer for ten seconds ends them all.
+// others than were started, or programs of another protocol. From then on a rank that does not answer for ten
+// seconds ends them all.
 const Ranks& WorldRanks();
 
 // The transport of tensors between those ranks; null where there is one. Lives as long as the process.

@@ -2,10 +2,8 @@
 #include "study/job/mpi_library.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <climits>
 #include <cstdlib>
@@ -13,6 +11,9 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "study/job/greeting.h"
+#include "study/job/job.h"
+#include "study/job/this_machine.h"
 
 namespace lanescope::study {
 namespace {
@@ -78,9 +79,12 @@ MpiLibrary::MpiLibrary(bool on_one_computer) {
   Find(&place, "MPI_Comm_size");
   Require(place(world_, &size_), "MPI_Comm_size");
   most_tag_ = MostTag();
-  std::array<char, 256> host{};
-  gethostname(host.data(), host.size() - 1);
-  hosts_ = Share(host.data());
+}
+
+void MpiLibrary::Greet(int64_t protocol) {
+  const std::vector<std::string> greetings = Share(Greeting(HostName(), protocol));
+  if (const std::string problem = ProblemOfGreetings(greetings); !problem.empty()) ThrowForAll(this, problem);
+  hosts_ = HostsOfGreetings(greetings);
   bells_ = std::make_unique<Doorbells>(rank_, [this](const std::string& mine) { return Share(mine); });
 }
 

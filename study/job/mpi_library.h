@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/protocol.h"
 #include "exec/messages/transport.h"
 #include "study/job/doorbells.h"
 
@@ -25,6 +26,8 @@ class MpiLibrary : public exec::Transport {
   // Without a network where all ranks are on one computer, if the environment does not name what carries
   // their messages: OpenMPI would listen for all the world.
   explicit MpiLibrary(bool on_one_computer);
+  // All ranks call it, first of all. Throws FailedPrecondition where their programs have other protocols.
+  void Greet(int64_t protocol = kJobProtocol);
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }

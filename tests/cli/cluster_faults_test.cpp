@@ -47,6 +47,29 @@ TEST(Cluster, WhatDiffersIsToldBeforeTheFirstStep) {
   EXPECT_THAT(graphs_of_all.errors, HasSubstr("steps differ: rank 1 on "));
 }
 
+// Law: a process whose program is of another protocol is refused, whatever the others do with it.
+TEST(Cluster, AnotherProtocolIsRefused) {
+  SKIP_WITHOUT_MPIRUN();
+  const Folder folder;
+  const std::string graph = Sample("polynomial"), tasks = SampleMachine("two-tasks"),
+                    other = (std::filesystem::path(test::ProgramPath()).parent_path() / "other_protocol")
+                                .string();
+  for (const std::string& way :
+       {fmt::format("run {} --machine {}", graph, tasks), fmt::format("serve --machine {}", tasks),
+        fmt::format("compare {} --machine {} --strategies single,alternating", graph, tasks),
+        fmt::format("search {} --machine {} --rounds 1", graph, SampleMachine("k80x2")),
+        fmt::format("simulate {} --machine {} --strategy single --sweep link.bandwidth=1GB/s..2GB/s", graph,
+                    tasks)}) {
+    for (const std::string& ranks : {fmt::format("-n 1 PROGRAM {} : -n 1 '{}'", way, other),
+                                     fmt::format("-n 1 '{}' : -n 1 PROGRAM {}", other, way)}) {
+      const Ranks refused = Mpirun(folder, ranks);
+      EXPECT_EQ(refused.status, 1) << way;
+      EXPECT_THAT(refused.errors, HasSubstr("start the same version")) << way;
+      EXPECT_EQ(refused.output, "") << way;
+    }
+  }
+}
+
 // Laws: a process that has no memory, or that is killed, is named with its host, and ends the job within
 // seconds; what it was to run stands beside the first one's error. The trace stays, marked.
 TEST(Cluster, AFailedProcessIsNamed) {

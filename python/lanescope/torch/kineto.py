@@ -10,8 +10,10 @@ import os
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+# Categories, as traces/import/kineto_events.cpp has them: tests/scripts/kineto_names_test.py compares the two.
 _GPU_WORK = {"kernel", "gpu_memcpy", "gpu_memset"}
-_RUNTIME = {"cuda_runtime", "cuda_driver", "hip_runtime", "privateuse1_runtime"}
+_RUNTIME = {"cuda_runtime", "cuda_driver", "hip_runtime", "hip_driver", "xpu_runtime", "xpu_driver", "mtia_runtime",
+            "privateuse1_runtime", "privateuse1_driver"}
 _NODES = {"cpu_op", "user_annotation"}
 
 

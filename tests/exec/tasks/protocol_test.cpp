@@ -46,7 +46,7 @@ Graph CounterGraph() {
 }
 
 TEST(Protocol, RecordsHaveTheLayoutOfTheNumber) {
-  ASSERT_EQ(kJobProtocol, 1) << kRaise;
+  ASSERT_EQ(kJobProtocol, 2) << kRaise;
   const std::vector<size_t> event = {sizeof(Event),
                                      offsetof(Event, start_ns),
                                      offsetof(Event, end_ns),
@@ -71,7 +71,7 @@ TEST(Protocol, RecordsHaveTheLayoutOfTheNumber) {
 // Law: every call of a client that runs a recorded step has its one length, and so has its answer. The first
 // number of a letter to a server is the call.
 TEST(Protocol, LettersHaveTheLayoutOfTheNumber) {
-  ASSERT_EQ(kJobProtocol, 1) << kRaise;
+  ASSERT_EQ(kJobProtocol, 2) << kRaise;
   std::map<int64_t, std::set<size_t>> letters;
   std::set<size_t> answers, content;
   {
@@ -89,6 +89,9 @@ TEST(Protocol, LettersHaveTheLayoutOfTheNumber) {
     ClientSession session(&client, CounterGraph());
     session.Do("init");
     EXPECT_EQ(session.Get("increment"), 1);
+    client.tasks.Reach(Stage::kReady);
+    client.tasks.Await(1, Stage::kReady, [] {});
+    client.tasks.Reset({"box"});
     served.board().SetWatch(nullptr);
   }
   const size_t machine = MachineToJson(MachineOfJobs(1, 1)).size(),
@@ -101,9 +104,14 @@ TEST(Protocol, LettersHaveTheLayoutOfTheNumber) {
   // "increment"
   EXPECT_THAT(sizes(Call::kPrepare), testing::ElementsAre(8 * 8 + 4, 8 * 8 + 9)) << kRaise;
   EXPECT_THAT(sizes(Call::kClock), testing::ElementsAre(2 * 8)) << kRaise;
+  EXPECT_THAT(sizes(Call::kReach), testing::ElementsAre(3 * 8)) << kRaise;
+  EXPECT_THAT(sizes(Call::kAwait), testing::ElementsAre(4 * 8)) << kRaise;
+  // call, number, how many containers, and one: "box"
+  EXPECT_THAT(sizes(Call::kReset), testing::ElementsAre(4 * 8 + 3)) << kRaise;
   EXPECT_THAT(content, testing::ElementsAre(4)) << kRaise;
-  // number, code, message; then a session, a clock, or what a schedule has; or three numbers of a step.
-  EXPECT_THAT(answers, testing::ElementsAre(32, 40, 48)) << kRaise;
+  // number, code, message; then nothing, a session, a clock, or what a schedule has; or three numbers of a
+  // step.
+  EXPECT_THAT(answers, testing::ElementsAre(24, 32, 40, 48)) << kRaise;
 }
 
 }  // namespace

@@ -308,7 +308,7 @@ TEST(Serve, VersionsAndMachinesMustBeTheSame) {
     ServedMachine served(machine, {0});
     Client client(&served, 1, kJobProtocol + 1);
     ClientSession session(&client, CounterGraph(0));
-    ExpectError(Code::kFailedPrecondition, {"rank 0 here", "protocol 1", "asks 2"},
+    ExpectError(Code::kFailedPrecondition, {"rank 0 here", "protocol 2", "asks 3"},
                 [&] { session.Do("init"); });
   }
   ServedMachine served(machine, {0});
