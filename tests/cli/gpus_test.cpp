@@ -156,6 +156,16 @@ TEST(Gpus, AComparisonTakesItsTimesFromAProfiler) {
 }
 #endif
 
+// Launches that are asked to be shared and cannot be, for want of what makes kernels, are told once.
+TEST(Gpus, WithoutNvrtcSharedLaunchesAreSaidToBeApart) {
+  const Outcome outcome = WithGpus({"run", Sample("polynomial"), "--machine", "physical", "--strategy",
+                                    "single", "--fusion", "--steps", "2"},
+                                   {"LANESCOPE_NVRTC_LIBRARY=/nonexistent"});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("note: on GPUs no launches are shared: NVRTC"));
+  EXPECT_EQ(outcome.errors.find("note:"), outcome.errors.rfind("note:")) << outcome.errors;
+}
+
 // `--profile` without `--trace` captures nothing, and says so.
 TEST(Gpus, AProfileWithoutATraceIsSaidToGoNowhere) {
   const Outcome outcome =
