@@ -23,6 +23,7 @@
 #include "study/compare/comparison_json.h"
 #include "study/job/job.h"
 #include "study/job/mpi.h"
+#include "study/measure/run_capture.h"
 
 namespace lanescope::cli {
 namespace {
@@ -31,6 +32,7 @@ struct CompareOptions {
   std::vector<std::string> graphs;
   std::vector<std::string> strategies;
   std::string cost, sweep, plot, reference_step;
+  std::string profile{study::kAutomaticCapture};
   MachineOptions machine;
   StepOptions step;
   PlaceOptions place;
@@ -89,11 +91,13 @@ void Report(const CompareOptions& options, const study::Comparison& comparison) 
 }
 
 void CompareRows(const CompareOptions& options) {
+  study::RunCapture capture(study::CaptureWishOf(options.profile, !options.no_run));
   study::Job job(study::WorldTransport());
   const Machine machine = job.JoinGpus(options.machine.Load(), NoteLine);
   const auto log = [&](const std::string& lines) { options.as_json ? PrintNotes(lines) : PrintText(lines); };
   study::ComparisonRequest request = RequestOf(options, machine);
   request.job = &job;
+  request.capture = &capture;
   request.step.joint_launches = job.InAll(request.step.joint_launches);
   if (!job.is_first()) {
     request.note = nullptr;
@@ -156,6 +160,7 @@ void AddCompare(CLI::App* app) {
   options->machine.Add(command);
   options->step.Add(command, study::Unconfigured::kRefuse);
   AddGpuOptions(command, &options->request.settings.devices);
+  AddProfileOption(command, &options->profile);
   options->place.Add(command);
   options->place.AddWire(command);
   command->add_flag(

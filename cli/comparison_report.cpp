@@ -99,11 +99,19 @@ void PrintTimes(const Comparison& comparison) {
 // How commands of GPUs were timed: in the same way in all rows.
 void PrintTiming(const Comparison& comparison) {
   std::vector<int64_t> pairs;
+  bool by_profiler = false;
   for (const ComparisonRow& row : comparison.rows) {
     if (!row.measured || row.measured->command_timing == CommandTiming::kThreads) continue;
     pairs.push_back(row.measured->pair_ns);
+    by_profiler = by_profiler || row.measured->command_timing == CommandTiming::kProfiler;
   }
   if (pairs.empty()) return;
+  if (by_profiler) {
+    Print(
+        "Steps are timed while nothing in them is; commands of GPUs in the second half of each round, by a "
+        "profiler\n");
+    return;
+  }
   Print(
       "Steps are timed while nothing in them is; commands of GPUs in every other step, by pairs of events, "
       "of "

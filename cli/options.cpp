@@ -15,6 +15,7 @@
 #include "core/strategies/strategy.h"
 #include "study/job/job.h"
 #include "study/job/mpi.h"
+#include "study/measure/run_capture.h"
 #include "study/workload/queue_change.h"
 
 namespace lanescope::cli {
@@ -131,6 +132,18 @@ void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices) {
   command->add_flag("--tf32", devices->allow_tf32, "On GPUs: round the factors of float32 products to TF32");
   command->add_flag("!--no-memory-growth", devices->memory_growth,
                     "On GPUs: take each device's whole memory limit at once");
+}
+
+void AddProfileOption(CLI::App* command, std::string* profile) {
+  std::vector<std::string> names(kCaptureModeNames.begin(), kCaptureModeNames.end());
+  names.emplace_back(study::kAutomaticCapture);
+  command
+      ->add_option(
+          "--profile", *profile,
+          "What of the GPUs the trace holds: off: commands; kernels: kernels, copies, memory sets; full: API "
+          "calls, synchronizations and overheads too; auto: kernels where CUPTI can be had, else commands")
+      ->capture_default_str()
+      ->check(CLI::IsMember(std::move(names)));
 }
 
 std::string StrategyNames() {

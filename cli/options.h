@@ -42,6 +42,9 @@ void RequireNotRead(const std::string& output, const std::vector<std::string>& i
 // How steps run on GPUs, for commands that run them.
 void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices);
 
+// --profile: how much of what GPUs do is captured, by CaptureWishOf.
+void AddProfileOption(CLI::App* command, std::string* profile);
+
 // The files that are taken for a graph, for the option's description.
 inline constexpr char kGraphHelp[] = "GraphDef file (.pb, .pbtxt), SavedModel folder or ONNX model (.onnx)";
 

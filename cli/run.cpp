@@ -136,12 +136,6 @@ json ResultJson(const study::RecordedRun& run, const Spread& spread, const std::
   return result;
 }
 
-std::vector<std::string> Profiles() {
-  std::vector<std::string> names(kCaptureModeNames.begin(), kCaptureModeNames.end());
-  names.emplace_back(study::kAutomaticCapture);
-  return names;
-}
-
 study::CaptureWish CaptureOf(const RunOptions& options) {
   const study::CaptureWish wish = study::CaptureWishOf(options.profile, !options.trace.empty());
   if (wish.mode == CaptureMode::kOff || !options.trace.empty()) return wish;
@@ -301,13 +295,7 @@ void AddRun(CLI::App* app) {
       ->capture_default_str()
       ->check(CLI::Range(0, study::kMaxWarmup));
   command->add_option("--trace", options->trace, "Trace file (SQLite); runs are appended");
-  command
-      ->add_option(
-          "--profile", options->profile,
-          "What of the GPUs the trace holds: off: commands; kernels: kernels, copies, memory sets; full: API "
-          "calls, synchronizations and overheads too; auto: kernels where CUPTI can be had, else commands")
-      ->capture_default_str()
-      ->check(CLI::IsMember(Profiles()));
+  AddProfileOption(command, &options->profile);
   command
       ->add_option(
           "--init", options->init,

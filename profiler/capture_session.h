@@ -44,7 +44,9 @@ class CaptureSession {
   virtual void PopTag() = 0;
   // `node` (a CUgraphNode) executes the command of `tag`.
   virtual void AddGraphNode(void* node, uint64_t tag) = 0;
-  // Waits for the devices (at most five seconds), then delivers everything. Idempotent.
+  // Waits for the devices (at most five seconds), then delivers what was recorded so far.
+  virtual void Flush() = 0;
+  // Flushes, and records nothing more. Idempotent.
   virtual void Stop() = 0;
   // Lines for the user: what this CUPTI cannot do, kinds of records that could not be enabled.
   virtual std::vector<std::string> Notes() const = 0;

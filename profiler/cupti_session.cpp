@@ -115,6 +115,17 @@ class CuptiSession : public CaptureSession {
     graph_nodes_.Add(id, tag);
   }
 
+  void Flush() override {
+    if (!running_) return;
+    if (!RunBounded(kMaxWaitForDevicesMs, SynchronizeDevices)) Note("the devices were busy while it flushed");
+    Check(library_->FlushAll(0), "flushing");
+    std::unique_lock lock(mutex_);
+    const int64_t wanted = ++wanted_passes_;
+    pool_->Wake();
+    const std::chrono::milliseconds most(kMaxWaitForFlushMs);
+    if (!wake_.wait_for(lock, most, [&] { return passes_ >= wanted; })) Note("a flush did not end");
+  }
+
   void Stop() override {
     if (!running_) return;
     if (!RunBounded(kMaxWaitForDevicesMs, SynchronizeDevices)) Note("the devices were still busy at the end");
@@ -300,6 +311,7 @@ class CuptiSession : public CaptureSession {
     while (true) {
       const bool last = stop_reading_.load();
       if (!last) pool_->WaitForWork(kReaderWaitMs);
+      const int64_t wanted = WantedPasses();
       for (BufferPool::Full full = pool_->Take(); full.data != nullptr; full = pool_->Take()) {
         decoder.Decode(full.data, full.bytes, &batch);
         pool_->Recycle(full);
@@ -312,8 +324,21 @@ class CuptiSession : public CaptureSession {
       }
       CollectLosses(&batch);
       Deliver(&batch);
+      TellPasses(wanted);
       if (last) return;
     }
+  }
+
+  // A pass of the reader delivers all that was returned before it; who flushes waits for one.
+  int64_t WantedPasses() const {
+    std::lock_guard lock(mutex_);
+    return wanted_passes_;
+  }
+  void TellPasses(int64_t passes) {
+    std::lock_guard lock(mutex_);
+    if (passes == passes_) return;
+    passes_ = passes;
+    wake_.notify_all();
   }
 
   void CollectLosses(traces::ActivityBatch* batch) {
@@ -359,6 +384,7 @@ class CuptiSession : public CaptureSession {
   mutable std::mutex mutex_;  // of what follows
   std::condition_variable wake_;
   bool stop_flushing_ = false;
+  int64_t wanted_passes_ = 0, passes_ = 0;
   std::vector<std::string> notes_;
   std::vector<traces::ClockRow> clocks_;
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same training steps by Lanescope and by TensorFlow on the CPU: same graph files, feeds and number of threads.
 
-Runs the two in turn, several rounds, and prints for each graph the median step time of each (over the rounds) and the
-ratio round by round. export_networks.py writes more graphs than samples/graphs has.
+Runs them in turn, several rounds, and prints for each graph the median step time of each (over the rounds) and the
+ratio round by round. With --fusion also the step whose nodes share launches, and what it takes of TensorFlow's and of the
+other. On a machine that has other work --least takes the shortest step of each run. export_networks.py writes more graphs
+than samples/graphs has.
 
   bench/peers/step_beside_tensorflow.py samples/graphs/deepconn_single.pbtxt build/networks/*.pbtxt --python tf/bin/python
 
@@ -17,6 +19,7 @@ import statistics
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+RATIOS = (('lanescope', 'tensorflow'), ('fused', 'tensorflow'), ('fused', 'lanescope'))
 
 
 def run_json(command):
@@ -30,13 +33,17 @@ def compare(graph, args):
   ours = [args.lanescope, 'run', graph, '--machine', str(machine), *steps, '--json']
   threads = ['--intra', str(args.threads), '--inter', str(args.threads)]
   theirs = [args.python, str(ROOT / 'bench/peers/tensorflow_step.py'), graph, *threads, *steps]
-  times = {'lanescope': [], 'tensorflow': []}
+  figure = 'min' if args.least else 'median'
+  times = {'lanescope': [], 'tensorflow': []} | ({'fused': []} if args.fusion else {})
   for _ in range(args.rounds):
-    times['lanescope'].append(run_json(ours)['step_ns']['median'] / 1e6)
-    times['tensorflow'].append(run_json(theirs)['median'] / 1e6)
-  ratios = [a / b for a, b in zip(times['lanescope'], times['tensorflow'])]
+    times['lanescope'].append(run_json(ours)['step_ns'][figure] / 1e6)
+    times['tensorflow'].append(run_json(theirs)[figure] / 1e6)
+    if args.fusion:
+      times['fused'].append(run_json([*ours, '--fusion'])['step_ns'][figure] / 1e6)
   columns = [f'{statistics.median(v):9.2f} ({min(v):.2f} to {max(v):.2f})' for v in times.values()]
-  columns.append(f'{statistics.median(ratios):6.3f} ({min(ratios):.3f} to {max(ratios):.3f})')
+  for above, below in RATIOS[:None if args.fusion else 1]:
+    ratios = [a / b for a, b in zip(times[above], times[below])]
+    columns.append(f'{statistics.median(ratios):6.3f} ({min(ratios):.3f} to {max(ratios):.3f})')
   print(f'{pathlib.Path(graph).stem:<22}' + ''.join(f'{column:<32}' for column in columns), flush=True)
 
 
@@ -49,8 +56,13 @@ def main():
   parser.add_argument('--rounds', type=int, default=5)
   parser.add_argument('--python', default='python3')
   parser.add_argument('--lanescope', default=str(ROOT / 'build/release/bin/lanescope'))
+  parser.add_argument('--fusion', action='store_true', help='run steps with fused launches, too')
+  parser.add_argument('--least', action='store_true', help='the shortest step of each run instead of the median')
   args = parser.parse_args()
-  print(f'{"graph":<22}{"lanescope, ms":<32}{"tensorflow, ms":<32}ratio')
+  names = ['lanescope, ms', 'tensorflow, ms', 'ratio']
+  if args.fusion:
+    names[2:] = ['fused, ms', 'ratio', 'fused / tensorflow', 'fused / lanescope']
+  print(f'{"graph":<22}' + ''.join(f'{name:<32}' for name in names))
   for graph in args.graphs:
     compare(graph, args)
 

@@ -20,6 +20,8 @@
 #include "study/measure/link_slowdown.h"
 #include "study/measure/message_times.h"
 #include "study/measure/participant.h"
+#include "study/measure/run_capture.h"
+#include "traces/read/recorded_schedule.h"
 #include "traces/read/trace_reader.h"
 #include "traces/read/trace_view.h"
 
@@ -133,10 +135,24 @@ void Comparer::OpenTrace() {
   writer_ = std::make_unique<traces::TraceWriter>(comparison_.trace);
 }
 
+// Null: commands of GPUs are timed by events, and whoever asked for more is told why.
+RunCapture* Comparer::UsableCapture() const {
+  RunCapture* const capture = request_.capture;
+  if (capture == nullptr) return nullptr;
+  const std::string problem =
+      job_.is_shared() ? "a comparison of several processes times commands by events" : capture->problem();
+  if (problem.empty()) return capture;
+  capture->Stop();
+  if (capture->is_asked_for()) Tell(request_.note, "note: GPU activity is not captured: " + problem);
+  return nullptr;
+}
+
 void Comparer::Measure() {
   RequireSameRows();
   try {
     RecordedRunOptions options = RunOptions();
+    options.capture = UsableCapture();
+    if (options.capture != nullptr) options.capture->SetRecording(false);
     std::unique_ptr<RecordedChain> handoffs;
     Tell(request_.note, "measuring links and interference");
     measured_machine_ = job_.is_shared() ? MeasureMachineOf(comparison_.machine, job_.transport(),
@@ -188,7 +204,7 @@ void Comparer::AddMessages(ChainRun run, ChainRun small) {
 sims::CostTable Comparer::CostsOf(const std::vector<char>& steps) const {
   const RecordedRun& first = *measurements_.run(0);
   const std::string origin = fmt::format("run {} ({})", first.run_id(), comparison_.rows.front().label());
-  sims::CalibrationInput samples = SamplesOf(first, comparison_.machine, steps);
+  sims::CalibrationInput samples = FirstSamples(steps);
   if (measures_messages_) {
     // Copies of a step wait for each other.
     std::erase_if(samples.copies, [&](const sims::CopySample& copy) {
@@ -198,17 +214,51 @@ sims::CostTable Comparer::CostsOf(const std::vector<char>& steps) const {
   return FitCosts(samples, &measured_machine_, comparison_.machine, origin);
 }
 
+// The times of a capture are in the trace alone.
+void Comparer::ReadFirstRow() {
+  const RecordedRun& first = *measurements_.run(0);
+  if (first.timing().commands != CommandTiming::kProfiler) return;
+  writer_->Flush();
+  first_row_ = traces::TraceReader(comparison_.trace).ReadRun(first.run_id());
+  const traces::RecordedSchedule recorded = traces::ReadSchedule(*first_row_, 0, comparison_.machine);
+  if (!sims::GroupSteps(recorded.schedule, recorded.events, 0).empty()) return;
+  Tell(request_.note,
+       "note: the profiler recorded no step of the first row completely, so that nothing is calibrated; "
+       "--profile off times commands by events");
+}
+
+sims::CalibrationInput Comparer::FirstSamples(const std::vector<char>& steps) const {
+  if (!first_row_.has_value()) return SamplesOf(*measurements_.run(0), comparison_.machine, steps);
+  traces::TraceRun run = *first_row_;
+  for (traces::TraceStep& step : run.steps) {
+    const auto number = static_cast<size_t>(step.step);
+    step.counts = number < steps.size() && steps[number] != 0;
+  }
+  return SamplesOf(run, comparison_.machine);
+}
+
+double Comparer::FirstReplayError(const sims::EffectSet& effects) const {
+  const auto error_of = [&](const Schedule& schedule, const std::vector<Event>& events) {
+    const auto steps = sims::GroupSteps(schedule, events, 0);
+    return sims::ReplaySteps(schedule, comparison_.machine, steps, effects).error;
+  };
+  if (first_row_.has_value()) {
+    const traces::RecordedSchedule recorded = traces::ReadSchedule(*first_row_, 0, comparison_.machine);
+    return error_of(recorded.schedule, recorded.events);
+  }
+  const RecordedRun& first = *measurements_.run(0);
+  return error_of(*first.schedule(),
+                  sims::WithoutInput(InputRunOf(first, comparison_.machine, first.events())));
+}
+
 void Comparer::Calibrate() {
   if (request_.costs.has_value()) {
     predictor_.emplace(comparison_.machine, *request_.costs);
   } else if (measurements_.run(0) != nullptr && !comparison_.rows.front().failed.has_value()) {
+    ReadFirstRow();
     predictor_.emplace(comparison_.machine, CostsOf(measurements_.CountedSteps(0)));
     in_sample_row_ = 0;
-    const RecordedRun& first = *measurements_.run(0);
-    const auto events = sims::WithoutInput(InputRunOf(first, comparison_.machine, first.events()));
-    const auto steps = sims::GroupSteps(*first.schedule(), events, 0);
-    comparison_.replay_error =
-        sims::ReplaySteps(*first.schedule(), comparison_.machine, steps, predictor_->table()->effects).error;
+    comparison_.replay_error = FirstReplayError(predictor_->table()->effects);
     Tell(request_.note, fmt::format("identity replay of the first row: {} of its step time",
                                     SignedPercentText(*comparison_.replay_error, 2)));
   } else {

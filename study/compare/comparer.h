@@ -21,9 +21,12 @@
 #include "study/predict/calibration.h"
 #include "study/predict/predictor.h"
 #include "study/predict/recorded_prediction.h"
+#include "traces/read/trace_reader.h"
 #include "traces/record/trace_writer.h"
 
 namespace lanescope::study {
+
+class RunCapture;
 
 // A graph file and the strategies that it is placed by, a row each.
 struct ComparedGraph {
@@ -51,6 +54,8 @@ struct ComparisonRequest {
   int64_t reference_step_ns = 0;
   std::optional<sims::SweepRange> sweep;  // empty: widely around the links between GPUs
   Cancellation* cancellation = nullptr;
+  // Not null: it times commands on GPUs, where this process is alone. Made before anything touched a GPU.
+  RunCapture* capture = nullptr;
   // The processes that measure together. All ask for the same; the first one compares. Null: this one alone.
   Job* job = nullptr;
   Notes note;
@@ -58,7 +63,8 @@ struct ComparisonRequest {
   std::function<void(const ComparisonRow&, const std::vector<NodeId>& order)> on_placed;
 };
 
-// One comparison. Owns the graphs that the result refers to. Not thread-safe.
+// One comparison. Calibrates on the first row's events in memory; where a capture timed them, on its trace.
+// Owns the graphs that the result refers to. Not thread-safe.
 class Comparer {
  public:
   // Reads the graphs.
@@ -73,10 +79,14 @@ class Comparer {
   void PlaceRows();
   void OpenTrace();
   void Measure();
+  RunCapture* UsableCapture() const;
   void AddMessages(ChainRun run, ChainRun small);
   void Calibrate();
   // Calibrated on these steps of the first row and the microbenchmarks alone.
   sims::CostTable CostsOf(const std::vector<char>& steps) const;
+  sims::CalibrationInput FirstSamples(const std::vector<char>& steps) const;
+  double FirstReplayError(const sims::EffectSet& effects) const;
+  void ReadFirstRow();
   void Predict();
   void FindBounds();
   void PredictRepeats();
@@ -99,6 +109,7 @@ class Comparer {
   RowMeasurements measurements_;
   MachineMeasurement measured_machine_;
   bool measures_messages_ = false;
+  std::optional<traces::TraceRun> first_row_;  // where its commands were timed by the capture
   std::optional<Predictor> predictor_;
   int in_sample_row_ = -1;
 };

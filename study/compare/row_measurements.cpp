@@ -15,6 +15,7 @@
 #include "core/machine/tasks.h"
 #include "exec/messages/transport.h"
 #include "study/job/job.h"
+#include "study/measure/run_capture.h"
 #include "study/workload/input_pipeline.h"
 #include "traces/record/trace_writer.h"
 
@@ -79,6 +80,7 @@ void RowMeasurements::Start(traces::TraceWriter* writer, const RecordedRunOption
       runs_[i].run->WarmUp(warmup_steps);
     });
   }
+  if (options.capture != nullptr) options.capture->BeginRecording();
 }
 
 void RowMeasurements::Try(size_t row, const std::function<void()>& function) {

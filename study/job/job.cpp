@@ -114,7 +114,7 @@ void Job::RequireSame(const PlacedGraph& placed, const Machine& machine, const s
       {"machines", MachineToJson(machine)},
       {"graphs", GraphToBinary(graph)},
       {"placements", PlacementToJson(placed.placement, graph, machine)},
-      {"steps", settings}};
+      {"steps", settings + (placed.workload->request().fuse ? " fused" : "")}};
   std::string mine;
   for (const auto& [name, text] : parts) mine += fmt::format("{:016x}", DigestOf(text));
   const std::vector<std::string> all = transport_->Share(mine);

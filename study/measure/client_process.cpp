@@ -30,6 +30,7 @@ class ClientProcess : public Participant {
     session->job.transport = &servers_.transport();
     session->job.client = rank_;
     session->job.servers = &servers_;
+    session->fuse = false;  // those who serve compile their shares themselves, a launch for each node
   }
   std::vector<std::string> InitTargets(const PlacedGraph& placed, const Machine& machine) const override {
     return initializes() ? placed.workload->spec().init : InitOfTask(placed, machine, rank_);

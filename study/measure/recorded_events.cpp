@@ -71,10 +71,15 @@ bool RecordedRun::TimesStep(int step, int steps) const {
 }
 
 void RecordedRun::SetTiming(bool on) {
+  if (timing_.commands == CommandTiming::kProfiler) options_.capture->SetRecording(on);
   if (on == is_timing_) return;
   is_timing_ = on;
   session_->SetTiming(on);
-  if (timing_.commands == CommandTiming::kProfiler) options_.capture->SetRecording(on);
+}
+
+// Until the next steps, which may be another run's.
+void RecordedRun::SuspendCapture() {
+  if (capture_sink_ != nullptr) options_.capture->SetRecording(false);
 }
 
 std::vector<int64_t> RecordedRun::StepTimes() const {

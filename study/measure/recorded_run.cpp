@@ -147,9 +147,15 @@ void RecordedRun::BeginCapture() {
   }
   traces::ActivitySink* const sink = writer_ != nullptr ? writer_->Capture(run_id_) : nullptr;
   job_capture_ = participant_->ShareCapture(capture, *step_, sink);
-  if (job_capture_ == nullptr) capture->SendTo(sink);
+  if (job_capture_ == nullptr) capture_sink_ = sink;
+  TakeCapture();
   session_->Observe(capture->observer());
   timing_.commands = CommandTiming::kProfiler;
+}
+
+// Others of the same capture get first what they did.
+void RecordedRun::TakeCapture() {
+  if (capture_sink_ != nullptr) options_.capture->SendTo(capture_sink_);
 }
 
 RecordedRun::~RecordedRun() {
@@ -185,6 +191,7 @@ exec::RunResult RecordedRun::RunStep() {
 }
 
 void RecordedRun::WarmUp(int steps) {
+  TakeCapture();
   session_->SetRecording(false);
   for (int i = 0; i < steps; ++i) {
     RunOne();
@@ -216,6 +223,7 @@ void RecordedRun::RunSteps(int steps) {
   if (steps_per_round_ == 0) steps_per_round_ = steps;
   if (options_.watch_others && meter_ == nullptr)
     meter_ = std::make_unique<DisturbanceMeter>(participant_->neighbours());
+  TakeCapture();
   int64_t speed = CoreSpeed();
   int64_t speed_at = NowNs();
   if (meter_ != nullptr) meter_->Take();  // what came between
@@ -253,6 +261,7 @@ void RecordedRun::RunSteps(int steps) {
     core_speeds_.resize(step_ns_.size(), (before + speed) / 2);
     if (meter_ != nullptr) meter_->Take();
   }
+  SuspendCapture();
 }
 
 void RecordedRun::DeliverInput() {

@@ -30,6 +30,7 @@ class CoreSpeeds;
 }  // namespace lanescope::exec
 
 namespace lanescope::traces {
+class ActivitySink;
 class TraceWriter;
 }  // namespace lanescope::traces
 
@@ -53,7 +54,8 @@ struct RecordedRunOptions {
   // Not null: taken around every step of 10 ms or more, and around as many shorter ones together.
   exec::CoreSpeeds* core_speeds = nullptr;
   double copy_cores = 0.1;  // cores that one copy between devices keeps busy, to judge oversubscription
-  // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU.
+  // Not null: what GPUs do goes into the trace too. Made before anything touched a GPU. Several runs may have
+  // one, whose steps come in turn, until the first of them is finished.
   RunCapture* capture = nullptr;
   Cancellation* cancellation = nullptr;
   // How other processes take part; null: this one is alone.
@@ -67,9 +69,10 @@ struct RecordedRunOptions {
 RunInfo InfoOfRun(const PlacedGraph& placed, const Machine& machine, const GraphInfo& graph_info);
 
 // Where commands run on physical GPUs, timing them would lengthen the steps: they are timed in every other
-// step, by pairs of events, or in the second half of the steps of a call, by the capture; without a writer
-// and where no events are kept, in none. Of the others only the ends are known, and what a step takes goes by
-// them. Processes of a job, and tasks that serve this one, time the same steps.
+// step, by pairs of events, or in the second half of the steps of a call, by the capture, whose times are in
+// the trace alone; without a writer and where no events are kept, in none. Of the others only the ends are
+// known, and what a step takes goes by them. Processes of a job, and tasks that serve this one, time the same
+// steps.
 //
 // Not thread-safe. Workload, machine, writer, capture and cancellation must outlive it. What is running ends
 // with Cancelled soon after it is cancelled.
@@ -141,8 +144,10 @@ class RecordedRun : private EventSink {
   bool HoldsEvents() const;
   bool TimesStep(int step, int steps) const;
   void SetTiming(bool on);
+  void SuspendCapture();
   void GatherEvents();
   void BeginCapture();
+  void TakeCapture();
   void Initialize();
   void WarmUpAlone();
   void AwaitOthers();
@@ -166,7 +171,8 @@ class RecordedRun : private EventSink {
   bool input_ended_ = false;
   std::unique_ptr<Recorder> recorder_;
   EventSink* trace_sink_ = nullptr;
-  std::unique_ptr<JobCapture> job_capture_;  // where several processes capture
+  traces::ActivitySink* capture_sink_ = nullptr;  // of the trace, where this process alone captures
+  std::unique_ptr<JobCapture> job_capture_;       // where several processes capture
   int run_id_ = 0;
   int64_t next_step_ = 0;
   bool finished_ = false;

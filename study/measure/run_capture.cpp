@@ -40,6 +40,9 @@ RunCapture::RunCapture(CaptureWish wish)
 RunCapture::~RunCapture() { Stop(); }
 
 void RunCapture::SendTo(traces::ActivitySink* sink) {
+  if (sink_ == sink) return;  // which only this method writes
+  if (sink_ != nullptr && session_ != nullptr) session_->Flush();
+  if (keeps_rows_) BeginRecording();  // what is late would go to the wrong one
   std::lock_guard lock(mutex_);
   sink_ = sink;
   for (traces::ActivityBatch& batch : std::exchange(held_, {})) sink_->Consume(std::move(batch));
@@ -51,6 +54,7 @@ std::vector<traces::ActivityBatch> RunCapture::Take() {
 }
 
 void RunCapture::BeginRecording() {
+  keeps_rows_ = true;
   if (session_ != nullptr) session_->KeepFrom(NowNs());
 }
 

@@ -44,7 +44,7 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   bool is_asked_for() const { return is_asked_for_; }
   // For the session that runs; null when not active.
   LaunchObserver* observer() { return active() ? this : nullptr; }
-  // Rows go there, from the first one on.
+  // Rows go there, from the first one on; those of what was recorded before to whoever had them until now.
   void SendTo(traces::ActivitySink* sink);
   // The activities so far, where they go to no sink.
   std::vector<traces::ActivityBatch> Take();
@@ -64,6 +64,7 @@ class RunCapture : private LaunchObserver, private traces::ActivitySink {
   const bool is_asked_for_;
   std::string problem_;
   std::mutex mutex_;
+  bool keeps_rows_ = false;
   traces::ActivitySink* sink_ = nullptr;     // mutex_
   std::vector<traces::ActivityBatch> held_;  // mutex_; until there is a sink
   std::unique_ptr<profiler::CaptureSession> session_;

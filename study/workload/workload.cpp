@@ -15,6 +15,8 @@
 #include "core/inputs/onnx_model.h"
 #include "core/inputs/saved_model.h"
 #include "core/inputs/step_request.h"
+#include "core/machine/tasks.h"
+#include "core/schedule/fusion.h"
 #include "study/workload/queue_change.h"
 
 namespace lanescope::study {
@@ -185,6 +187,24 @@ void Workload::TakeOnnxModel(const std::string& path, const WorkloadOptions& opt
   for (const std::string& note : model.notes) TellAssumed(options, note);
 }
 
+namespace {
+
+// GPUs of the machine that run each node by itself although launches are to be shared.
+void TellUnfused(const WorkloadOptions& options) {
+  if (!options.fuse || options.machine == nullptr) return;
+  const bool alone = TasksOf(*options.machine).size() == 1;
+  const auto& devices = options.machine->devices;
+  const auto gpu = std::ranges::find_if(
+      devices, [&](const DeviceSpec& d) { return d.is_hardware() && !(alone && RunsFused(d)); });
+  if (gpu == devices.end()) return;
+  Tell(options.note,
+       std::string("note: on GPUs no launches are shared: ") +
+           (alone ? "NVRTC, which makes their kernels, is not installed"
+                  : "the machine has several tasks, which know nothing of each other's kernels"));
+}
+
+}  // namespace
+
 Workload::Workload(std::string name, Graph graph, RunSpec spec, const WorkloadOptions& options)
     : name_(std::move(name)), graph_(std::move(graph)), spec_(std::move(spec)) {
   Prepare(name_, options);
@@ -236,6 +256,7 @@ void Workload::Prepare(const std::string& title, const WorkloadOptions& options)
   request_ = StepRequestOf(graph_, spec_);
   info_ = std::make_shared<const GraphInfo>(InferGraph(graph_, request_.feeds));
   request_.fuse = options.fuse;
+  TellUnfused(options);
   placer_.soft_placement = options.soft_placement;
 }
 

@@ -14,12 +14,11 @@ using ::testing::Not;
 
 #ifdef LANESCOPE_STUB_CUDA
 // On two GPUs.
-Outcome WithGpus(const std::vector<std::string>& arguments) {
-  return Process(arguments, "",
-                 {std::string("LD_LIBRARY_PATH=") + LANESCOPE_STUB_DRIVER_DIR,
-                  std::string("LANESCOPE_CUDA_MODULE=") + LANESCOPE_STUB_CUDA, "STUB_GPUS=x,y",
-                  "LANESCOPE_NCCL_LIBRARY=/nonexistent"})
-      .Wait();
+Outcome WithGpus(const std::vector<std::string>& arguments, std::vector<std::string> environment = {}) {
+  environment.insert(environment.end(), {std::string("LD_LIBRARY_PATH=") + LANESCOPE_STUB_DRIVER_DIR,
+                                         std::string("LANESCOPE_CUDA_MODULE=") + LANESCOPE_STUB_CUDA,
+                                         "STUB_GPUS=x,y", "LANESCOPE_NCCL_LIBRARY=/nonexistent"});
+  return Process(arguments, "", environment).Wait();
 }
 
 json JsonWithGpus(const std::vector<std::string>& arguments) {
@@ -119,6 +118,52 @@ TEST(Gpus, AComparisonSaysHowCommandsWereTimed) {
   const Outcome text = WithGpus(compare);
   ASSERT_EQ(text.status, 0) << text.errors;
   EXPECT_THAT(text.output, HasSubstr("commands of GPUs in every other step, by pairs of events"));
+}
+
+#ifdef LANESCOPE_STUB_CUPTI
+// Laws: where a profiler can be had it times the commands of all rows, each in its own run, and what is
+// predicted is calibrated on its records. Without them, by events.
+TEST(Gpus, AComparisonTakesItsTimesFromAProfiler) {
+  const Folder folder;
+  const std::string trace = folder.File("t.db");
+  const auto compare = [&](const std::string& cupti, std::vector<std::string> more) {
+    more.insert(more.begin(), {"compare", Sample("two_towers_matmul") + ":single,tower-split", "--machine",
+                               "physical", "--rounds", "2", "--steps", "6", "--no-cuda-graph"});
+    return WithGpus(more, {"LANESCOPE_CUPTI=" + cupti, "STUB_CUPTI_VERSION=130000", "STUB_CUPTI_COMMANDS=1"});
+  };
+  const Outcome captured = compare(LANESCOPE_STUB_CUPTI, {"--trace", trace, "--json"});
+  ASSERT_EQ(captured.status, 0) << captured.errors;
+  const json rows = json::parse(captured.output)["rows"];
+  ASSERT_EQ(rows.size(), 2);
+  for (const json& row : rows) {
+    EXPECT_EQ(row["measured"]["timing"]["commands"], "profiler");
+    EXPECT_EQ(row["measured"]["timing"]["pair_ns"], 0);
+  }
+  EXPECT_EQ(rows[0]["uncalibrated_share"], 0) << "every launch was measured";
+  // By run: the second half of each round alone was recorded, and no command of the other row's schedule.
+  const json recorded = LanescopeJson(
+      {"query", trace,
+       "SELECT r.runId, min(a.step % 6), max(a.commandId) < (SELECT count(*) FROM LANESCOPE_COMMAND c WHERE "
+       "c.runId = r.runId), count(DISTINCT a.commandId) > 3 FROM LANESCOPE_ACTIVITY a JOIN LANESCOPE_PROCESS "
+       "r USING (globalPid) WHERE r.runId < 3 GROUP BY r.runId",
+       "--json"});
+  EXPECT_EQ(recorded["rows"], json::parse("[[1, 3, 1, 1], [2, 3, 1, 1]]"));
+  EXPECT_THAT(compare(LANESCOPE_STUB_CUPTI, {}).output,
+              HasSubstr("second half of each round, by a profiler"));
+  const Outcome without = compare("/nonexistent", {"--profile", "kernels"});
+  EXPECT_THAT(without.output, HasSubstr("by pairs of events"));
+  EXPECT_THAT(without.errors, HasSubstr("note: GPU activity is not captured"));
+}
+#endif
+
+// Launches that are asked to be shared and cannot be, for want of what makes kernels, are told once.
+TEST(Gpus, WithoutNvrtcSharedLaunchesAreSaidToBeApart) {
+  const Outcome outcome = WithGpus({"run", Sample("polynomial"), "--machine", "physical", "--strategy",
+                                    "single", "--fusion", "--steps", "2"},
+                                   {"LANESCOPE_NVRTC_LIBRARY=/nonexistent"});
+  ASSERT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.errors, HasSubstr("note: on GPUs no launches are shared: NVRTC"));
+  EXPECT_EQ(outcome.errors.find("note:"), outcome.errors.rfind("note:")) << outcome.errors;
 }
 
 // `--profile` without `--trace` captures nothing, and says so.

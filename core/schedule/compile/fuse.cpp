@@ -314,8 +314,7 @@ class FusePass {
 }  // namespace
 
 void Fuse(Draft* draft) {
-  // Processes of a job agree on the commands of a step without a word: those of all must be the same.
-  if (draft->request.fuse && draft->tasks.hosts.size() == 1) FusePass(draft).Run();
+  if (draft->request.fuse) FusePass(draft).Run();
 }
 
 }  // namespace lanescope::compile

@@ -118,6 +118,8 @@ FusionRole RoleInLaunch(const Draft& draft, const Command& command) {
   if (draft.op(command.node).def == nullptr || draft.has_fed_output[command.node] != 0 ||
       !RunsFused(draft.machine.device(device)))
     return FusionRole::kNone;
+  // Processes of a job agree on the commands of a step without a word, but not on who can make kernels.
+  if (draft.tasks.hosts.size() > 1 && draft.machine.device(device).is_hardware()) return FusionRole::kNone;
   const FusionRole role = FusionRoleOf(draft.node(command.node));
   return RoleFinder(draft).Fits(command, role, device) ? role : FusionRole::kNone;
 }

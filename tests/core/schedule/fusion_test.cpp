@@ -2,6 +2,7 @@
 // Nodes that share a launch: which do, what is left in memory, and what a GPT's step launches with it.
 #include "core/schedule/fusion.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "core/graph/graph_builder.h"
@@ -192,7 +193,7 @@ TEST(Fusion, AnUpdateTakesInTheDecayOfItsVariableAndWhatMakesItsGradient) {
   EXPECT_EQ(TrafficOf(graph, info, fed.Compile(targets)).bytes, 3 * 4000 + 4 + 4);
 }
 
-TEST(Fusion, PhysicalGpusAndJobsAreLeftAlone) {
+TEST(Fusion, PhysicalGpusWithoutKernelsAreLeftAlone) {
   Fed fed;
   const Endpoint x = fed.Feed("x", Shape{64});
   const Endpoint result = fed.Op("Exp", "result", {fed.Op("Neg", "half", {x})});
@@ -202,6 +203,46 @@ TEST(Fusion, PhysicalGpusAndJobsAreLeftAlone) {
   }
   const Placement placement = Everywhere(fed.builder.graph(), Gpu(0));
   EXPECT_EQ(OpsOf(fed.builder.graph(), fed.CompileOn(placement, machine, {result})), Ops({"Neg", "Exp"}));
+}
+
+bool Always() { return true; }
+
+// Law: hosts and virtual devices share launches on a machine of several tasks, whose processes cannot know
+// whether the GPUs of others do.
+TEST(Fusion, OfSeveralTasksHostsAndVirtualDevicesShare) {
+  Fed fed;
+  const Endpoint x = fed.Feed("x", Shape{64});
+  const Endpoint result = fed.Op("Exp", "result", {fed.Op("Neg", "half", {x})});
+  SetHardwareRunsFused(&Always);
+  for (const bool is_hardware : {false, true}) {
+    for (const int tasks : {1, 2}) {
+      Machine machine;
+      const auto link = [&machine](int a, int b) {
+        LinkSpec made;
+        made.a = DeviceId(a);
+        made.b = DeviceId(b);
+        made.bandwidth = 1e10;
+        machine.links.push_back(made);
+      };
+      for (int task = 0; task < tasks; ++task) {
+        for (const char* type : {"CPU", "GPU"}) {
+          DeviceSpec device;
+          device.name = fmt::format("/job:worker/replica:0/task:{}/device:{}:0", task, type);
+          ParseDeviceName(device.name, &device.parsed);
+          const bool gpu = device.parsed.type == "GPU";
+          device.kind = !gpu ? DeviceKind::kHost : is_hardware ? DeviceKind::kCuda : DeviceKind::kVirtual;
+          device.memory_bytes = int64_t{1} << 30;
+          machine.devices.Add(device);
+        }
+        link(2 * task, 2 * task + 1);
+      }
+      if (tasks == 2) link(0, 2);
+      const Placement placement = Everywhere(fed.builder.graph(), DeviceId(1));
+      const Ops ops = OpsOf(fed.builder.graph(), fed.CompileOn(placement, machine, {result}));
+      EXPECT_EQ(ops.size(), is_hardware && tasks == 2 ? 2u : 1u) << is_hardware << tasks;
+    }
+  }
+  SetHardwareRunsFused(nullptr);
 }
 
 // Without a measurement of its like a launch takes what its nodes take one by one, less a launch and the

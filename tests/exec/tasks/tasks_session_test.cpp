@@ -25,13 +25,15 @@ using lanescope::test::RandomGraph;
 using lanescope::test::RandomPlacement;
 using lanescope::test::RandomTensors;
 
-SessionOptions In(const JobOptions& job) {
+SessionOptions In(const JobOptions& job, bool fuse = false) {
   SessionOptions options;
+  options.fuse = fuse;
   options.job = job;
   return options;
 }
 
-// Law: who plays a task changes no bit. Nodes, variables and control edges go anywhere.
+// Law: neither who plays a task nor that nodes share launches there changes a bit. Nodes, variables and
+// control edges go anywhere.
 TEST(TasksSession, RandomGraphsOnTwoAndFourTasks) {
   for (const int tasks : {2, 4}) {
     const Machine machine = MachineOfTasks(tasks, 2);
@@ -39,8 +41,9 @@ TEST(TasksSession, RandomGraphsOnTwoAndFourTasks) {
       const RandomGraph random = MakeRandomGraph(seed, 60, 3);
       const Placement placement = RandomPlacement(random.graph, machine, seed);
       const auto expected = RunDag(random, placement, machine, {});
+      const bool fuse = seed % 2 == 1;
       const auto found = FetchesOfTasks(
-          machine, [&](const JobOptions& job) { return RunDag(random, placement, machine, In(job)); });
+          machine, [&](const JobOptions& job) { return RunDag(random, placement, machine, In(job, fuse)); });
       ExpectSame(expected, found, fmt::format("{} tasks, seed {}", tasks, seed));
     }
   }

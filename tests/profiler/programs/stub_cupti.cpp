@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CUPTI library for a machine without a GPU: of the version in STUB_CUPTI_VERSION. It keeps CUPTI's
 // contract with its one subscriber: a flush asks for a buffer, fills it with one record of every kind, and
-// hands it back. Built twice: STUB_CUPTI_12 lacks what CUPTI has had from 12.5 and 13.0 on.
+// hands it back. With STUB_CUPTI_COMMANDS it has a kernel of whatever is tagged instead, from push to pop.
+// Built twice: STUB_CUPTI_12 lacks what CUPTI has had from 12.5 and 13.0 on.
 #include "tests/profiler/stub_cupti.h"
 
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -25,9 +27,56 @@ uint64_t (*read_clock)();
 // Nothing here may be destroyed: the capture ends after that.
 std::atomic<bool> records_kernels{false}, filled{false};
 
+struct TaggedCommand {
+  uint64_t tag = 0, start = 0, end = 0;
+};
+thread_local TaggedCommand open;
+std::mutex commands_mutex;
+std::vector<TaggedCommand>& Commands() {
+  static auto* commands = new std::vector<TaggedCommand>;
+  return *commands;
+}
+
+bool RecordsCommands() { return std::getenv("STUB_CUPTI_COMMANDS") != nullptr; }
+
+void Pop() {
+  open.end = read_clock();
+  const std::lock_guard lock(commands_mutex);
+  if (records_kernels) Commands().push_back(open);
+}
+
+// A record of the kernel, and one that tells its tag; as many as fit.
+void FlushCommands() {
+  static uint32_t correlation = 1000;
+  const std::lock_guard lock(commands_mutex);
+  while (!Commands().empty()) {
+    uint8_t* buffer = nullptr;
+    size_t bytes = 0, most = 0;
+    request(&buffer, &bytes, &most);
+    if (buffer == nullptr) return;
+    RecordBuffer records;
+    while (!Commands().empty()) {
+      const TaggedCommand& command = Commands().back();
+      RecordBuffer both;
+      both.Add(MadeRecord(cupti::kExternalCorrelation, Version())
+                   .Set(ExternalCorrelationFields::kind, cupti::kOurCorrelation)
+                   .Set(ExternalCorrelationFields::id, command.tag)
+                   .Set(ExternalCorrelationFields::correlation, ++correlation));
+      both.Add(KernelRecord("stub_kernel", command.start, command.end, correlation, Version())
+                   .Set(KernelFields::device, 0));
+      if (records.size() + both.size() > bytes) break;
+      records.bytes().insert(records.bytes().end(), both.data(), both.data() + both.size());
+      Commands().pop_back();
+    }
+    std::memcpy(buffer, records.data(), records.size());
+    complete(nullptr, 0, buffer, bytes, records.size());
+  }
+}
+
 // The first flush that finds kernels enabled fills as many buffers as STUB_CUPTI_BUFFERS says, all in use at
 // once.
 void Flush() {
+  if (RecordsCommands()) return FlushCommands();
   if (!records_kernels || filled.exchange(true)) return;
   const char* text = std::getenv("STUB_CUPTI_BUFFERS");
   const size_t wanted = text == nullptr ? 1 : static_cast<size_t>(std::atoi(text));
@@ -108,8 +157,14 @@ Result cuptiActivityGetNumDroppedRecords(void*, uint32_t, size_t* dropped) {
 }
 Result cuptiActivitySetAttribute(int32_t, size_t*, void*) { return kSuccess; }
 Result cuptiSetThreadIdType(int32_t) { return kSuccess; }
-Result cuptiActivityPushExternalCorrelationId(int32_t, uint64_t) { return kSuccess; }
-Result cuptiActivityPopExternalCorrelationId(int32_t, uint64_t*) { return kSuccess; }
+Result cuptiActivityPushExternalCorrelationId(int32_t, uint64_t tag) {
+  lanescope::profiler::open = {tag, lanescope::profiler::read_clock()};
+  return kSuccess;
+}
+Result cuptiActivityPopExternalCorrelationId(int32_t, uint64_t*) {
+  lanescope::profiler::Pop();
+  return kSuccess;
+}
 Result cuptiGetGraphNodeId(void*, uint64_t*) { return kSuccess; }
 #ifndef STUB_CUPTI_12
 Result cuptiSubscribe_v2(void** subscriber, void*, void*, void*) {
