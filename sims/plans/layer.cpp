@@ -251,6 +251,25 @@ void LayerTimes::AddTensorExchanges(double times, Passed* passed) const {
   passed->backward.exchanges += exposed(passed->backward.products / 2);
 }
 
+// There and back. Hand-written kernels send a token once to each GPU, others once for each of its experts.
+double LayerTimes::ExpertExchange() const {
+  const double tokens = tokens_ / (plan_.sp ? plan_.tp : 1), bytes = 2 * model_.hidden;
+  if (plan_.kernels == Kernels::kFused) {
+    using Way = TokenExchange::Way;
+    const auto seconds = [&](Way way) {
+      return ExchangeSeconds(machine_.cluster, plan_.ep,
+                             {.way = way,
+                              .tokens = tokens,
+                              .token_bytes = bytes,
+                              .experts = model_.experts,
+                              .top_k = model_.top_k});
+    };
+    const auto there = seconds(Way::kDispatch), back = seconds(Way::kCombine);
+    if (there && back) return *there + *back;
+  }
+  return 2 * AllToAllSeconds(machine_.cluster, {plan_.ep, 1}, tokens * model_.top_k * bytes);
+}
+
 void LayerTimes::AddExperts(Passed* passed) const {
   const double routed = tokens_ * model_.top_k / (plan_.sp ? plan_.tp : 1);
   // Experts of this GPU, each a product of its own with its share of the tokens.
@@ -271,7 +290,7 @@ void LayerTimes::AddExperts(Passed* passed) const {
       PassSeconds(machine_.kernels, routed * (width * model_.expert_ffn + 16 * model_.hidden));
   passed->backward.passes +=
       PassSeconds(machine_.kernels, routed * (1.6 * width * model_.expert_ffn + 20 * model_.hidden));
-  const double exchange = 2 * AllToAllSeconds(machine_.cluster, {plan_.ep, 1}, 2 * routed * model_.hidden);
+  const double exchange = ExpertExchange();
   passed->forward.exchanges += exchange;
   passed->backward.exchanges += exchange;
   for (const Matrix& matrix : FeedForwardMatrices(model_, model_.shared_ffn))

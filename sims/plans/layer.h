@@ -36,6 +36,7 @@ class LayerTimes {
   void AddMatrix(const Matrix& matrix, double tokens, Passed* passed) const;
   void AddAttention(Passed* passed) const;
   void AddPasses(double ffn_values, Passed* passed) const;
+  double ExpertExchange() const;
   void AddExperts(Passed* passed) const;
   void AddTensorExchanges(double times, Passed* passed) const;
   double Quantized(double values, bool gradient) const;
