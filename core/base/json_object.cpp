@@ -17,7 +17,7 @@ std::string_view JsonErrorText(const nlohmann::json::exception& error) {
 
 namespace {
 
-// Of the objects that are open while a text is read, the keys so far. The library would keep the last of
+// The keys so far of the objects that are open while a text is read. The library would keep the last of
 // several values of a key, without a word.
 class KeysSoFar {
  public:

@@ -14,7 +14,7 @@ namespace lanescope {
 
 // Throws InvalidArgument with line and column where `text` is not JSON, and for an object with a key twice.
 nlohmann::json ParseJson(std::string_view text);
-// What the library says is wrong, without its own error number.
+// The library's text of an error, without its own number.
 std::string_view JsonErrorText(const nlohmann::json::exception& error);
 
 // Refers to `object`, which must outlive it. Errors are InvalidArgument and name `where` and the key.

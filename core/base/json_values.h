@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a value of a JSON file, in words, for readers that say where it stands; empty: nothing.
+// Faults of a JSON file's values, in words, for readers that say where a value stands; empty: none.
 // Internal to core: brings in the JSON library.
 #pragma once
 
