@@ -114,13 +114,10 @@ void BufferPool::WaitForWork(int milliseconds) {
   }
 }
 
-size_t BufferPool::Count(State state) const {
-  return static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), [state](const Slot& slot) {
-    return slot.state.load(std::memory_order_acquire) == state;
+size_t BufferPool::CountFree() const {
+  return static_cast<size_t>(std::count_if(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return slot.state.load(std::memory_order_acquire) == kFree;
   }));
 }
-
-size_t BufferPool::CountFree() const { return Count(kFree); }
-size_t BufferPool::CountLent() const { return Count(kLent); }
 
 }  // namespace lanescope::profiler

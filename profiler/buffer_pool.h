@@ -57,7 +57,6 @@ class BufferPool {
   int64_t refused() const { return refused_.load(std::memory_order_relaxed); }
   int64_t unknown() const { return unknown_.load(std::memory_order_relaxed); }
   size_t CountFree() const;
-  size_t CountLent() const;
 
  private:
   enum State : int { kAbsent, kFree, kLent, kFull };
@@ -70,7 +69,6 @@ class BufferPool {
   void Add();
   // Makes a buffer in one of the first `limit` slots, which becomes the caller's; null if it cannot.
   Slot* Make(size_t limit, int flags) noexcept;
-  size_t Count(State state) const;
 
   const size_t most_;
   std::array<Slot, kMostBuffers> slots_;

@@ -6,12 +6,6 @@
 #include "core/base/error.h"
 
 namespace lanescope::gui {
-namespace {
-
-constexpr size_t kMaxEdits = 500;
-
-}  // namespace
-
 WhatIfEditor::WhatIfEditor(Timeline* timeline, std::function<void()> wake)
     : timeline_(timeline),
       wake_(std::move(wake)),
@@ -45,8 +39,7 @@ void WhatIfEditor::End() {
   shower_.Cancel();
   interval_.Cancel();
   base_.reset();
-  edits_.clear();
-  position_ = 0;
+  edits_.Clear();
   waiting_.clear();
   const bool measuring = view_.measuring;
   const double progress = view_.measure_progress;
@@ -63,7 +56,7 @@ void WhatIfEditor::UseGraph(RunKey run, const std::string& path) {
     view_.base = run;
   }
   base_.reset();
-  edits_.clear();
+  edits_.Clear();
   Prepare(path);
 }
 
@@ -121,8 +114,7 @@ bool WhatIfEditor::Poll() {
 void WhatIfEditor::TakePrepared(std::shared_ptr<const WhatIfBase> base) {
   view_.preparing = false;
   base_ = std::move(base);
-  edits_ = {std::make_shared<const WhatIfEdit>(base_->start)};
-  position_ = 0;
+  edits_.Start(std::make_shared<const WhatIfEdit>(base_->start));
   view_.base_step_ns = base_->start_step_ns;
   view_.step_ns = base_->start_step_ns;
   UpdateView();
@@ -143,34 +135,26 @@ void WhatIfEditor::ApplyNow(const Edit& edit) {
   std::shared_ptr<const WhatIfEdit> next;
   std::string note;
   try {
-    next = edit(*base_, *edits_[position_], &note);
+    next = edit(*base_, *edits_.current(), &note);
   } catch (const Error& error) {
     view_.problem = error.message();
     return;
   }
-  const std::string& gesture = edits_[position_]->gesture;
-  const bool same = in_gesture_ && position_ > 0 && !gesture.empty() && gesture == next->gesture;
-  in_gesture_ = true;
-  edits_.resize(same ? position_ : position_ + 1);
-  edits_.push_back(std::move(next));
-  if (edits_.size() > kMaxEdits) edits_.erase(edits_.begin() + 1);
-  position_ = edits_.size() - 1;
+  const std::string& gesture = edits_.current()->gesture;
+  const bool same = edits_.in_gesture() && !gesture.empty() && gesture == next->gesture;
+  edits_.Push(std::move(next), same);
   view_.problem = note;
   Simulate();
 }
 
 void WhatIfEditor::Undo() {
-  if (position_ == 0) return;
-  in_gesture_ = false;
-  --position_;
+  if (!edits_.Undo()) return;
   view_.problem.clear();
   Simulate();
 }
 
 void WhatIfEditor::Redo() {
-  if (position_ + 1 >= edits_.size()) return;
-  in_gesture_ = false;
-  ++position_;
+  if (!edits_.Redo()) return;
   view_.problem.clear();
   Simulate();
 }
@@ -181,7 +165,7 @@ void WhatIfEditor::Simulate() {
   interval_.Cancel();
   view_.step_low_ns = view_.step_high_ns = 0;
   UpdateView();
-  if (position_ == 0) {
+  if (edits_.is_first()) {
     // Back where it began: known already.
     simulator_.Cancel();
     view_.simulating = false;
@@ -192,14 +176,14 @@ void WhatIfEditor::Simulate() {
     return;
   }
   view_.simulating = true;
-  simulator_.Submit({base_, edits_[position_], view_.edit});
+  simulator_.Submit({base_, edits_.current(), view_.edit});
 }
 
 void WhatIfEditor::TakeStep(SimulatedStep step) {
   if (base_ == nullptr || step.number != view_.edit) return;
   view_.timed_edit = step.number;
   view_.step_ns = step.prediction->step_ns;
-  shower_.Submit({{base_, edits_[position_], view_.edit}, std::move(step)});
+  shower_.Submit({{base_, edits_.current(), view_.edit}, std::move(step)});
 }
 
 void WhatIfEditor::TakeRun(SimulateResult result) {
@@ -213,7 +197,7 @@ void WhatIfEditor::TakeRun(SimulateResult result) {
 void WhatIfEditor::RequestInterval(std::shared_ptr<const RunData> run,
                                    std::shared_ptr<const CompiledEdit> compiled) {
   interval_of_ = view_.result;
-  interval_.Submit({{base_, edits_[position_], view_.edit}, std::move(run), std::move(compiled)});
+  interval_.Submit({{base_, edits_.current(), view_.edit}, std::move(run), std::move(compiled)});
 }
 
 void WhatIfEditor::TakeInterval(SimulateResult result) {
@@ -236,7 +220,7 @@ void WhatIfEditor::ShowRun(std::shared_ptr<const RunData> run) {
 void WhatIfEditor::KeepResult() { view_.result = 0; }
 
 void WhatIfEditor::UpdateView() {
-  const WhatIfEdit& edit = *edits_[position_];
+  const WhatIfEdit& edit = *edits_.current();
   const WhatIfEdit& start = base_->start;
   view_.note = base_->note;
   // Only a prediction that kept its costs tells of microbenchmarks.
@@ -244,10 +228,10 @@ void WhatIfEditor::UpdateView() {
   if (costs != nullptr && !costs->has_microbenchmarks()) view_.note += "; without interference";
   view_.graph_path = base_->workload->path();
   if (!view_.measuring) view_.records_into = base_->run->file;
-  view_.can_undo = position_ > 0;
-  view_.can_redo = position_ + 1 < edits_.size();
+  view_.can_undo = edits_.CanUndo();
+  view_.can_redo = edits_.CanRedo();
   view_.undo_text = view_.can_undo ? edit.text : "";
-  view_.redo_text = view_.can_redo ? edits_[position_ + 1]->text : "";
+  view_.redo_text = view_.can_redo ? (*edits_.next())->text : "";
   view_.moved_ops = 0;
   for (const NodeId id : edit.placement.device.ids()) {
     view_.moved_ops += edit.placement.device[id] != start.placement.device[id];
@@ -276,7 +260,7 @@ void WhatIfEditor::Measure(const MeasureOptions& options) {
   if (base_ == nullptr || view_.measuring) return;
   MeasureRequest request;
   request.base = base_;
-  request.edit = edits_[position_];
+  request.edit = edits_.current();
   request.options = options;
   if (options.trace_path.empty()) request.options.trace_path = base_->run->file;
   view_.measuring = true;

@@ -10,6 +10,7 @@
 #include "gui/document/document.h"
 #include "gui/document/document_measure.h"
 #include "gui/document/document_whatif.h"
+#include "gui/document/edit_history.h"
 #include "gui/model/latest_worker.h"
 
 namespace lanescope::gui {
@@ -32,7 +33,7 @@ class WhatIfEditor {
   using Edit = std::function<std::shared_ptr<const WhatIfEdit>(const WhatIfBase&, const WhatIfEdit&,
                                                                std::string* note)>;
   void Apply(Edit edit);
-  void EndGesture() { in_gesture_ = false; }
+  void EndGesture() { edits_.EndGesture(); }
   void Undo();
   void Redo();
   void KeepResult();
@@ -41,7 +42,7 @@ class WhatIfEditor {
 
   // Null before the run is prepared.
   const WhatIfBase* base() const { return base_.get(); }
-  std::shared_ptr<const WhatIfEdit> current() const { return edits_.empty() ? nullptr : edits_[position_]; }
+  std::shared_ptr<const WhatIfEdit> current() const { return edits_.empty() ? nullptr : edits_.current(); }
 
   void Measure(const MeasureOptions& options);
   void CancelMeasurement();
@@ -67,11 +68,9 @@ class WhatIfEditor {
   std::vector<std::string> folders_;
   WhatIfView view_;
   std::shared_ptr<const WhatIfBase> base_;
-  std::vector<std::shared_ptr<const WhatIfEdit>> edits_;  // the first is the unedited run
-  size_t position_ = 0;                                   // of the current one in edits_
-  bool in_gesture_ = false;                               // the current one goes on changing
-  std::vector<Edit> waiting_;                             // for the preparation
-  RunKey interval_of_ = 0;                                // the run that waits for its interval
+  EditHistory<std::shared_ptr<const WhatIfEdit>> edits_;
+  std::vector<Edit> waiting_;  // for the preparation
+  RunKey interval_of_ = 0;     // the run that waits for its interval
   std::string measured_trace_;
   std::unique_ptr<MeasureJob> measurement_;
   LatestWorker<PrepareRequest, std::shared_ptr<const WhatIfBase>> preparer_;

@@ -11,8 +11,6 @@
 namespace lanescope::gui {
 namespace {
 
-constexpr size_t kMaxHistory = 500;
-
 double NumberOf(const std::string& change, const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -40,9 +38,7 @@ void ReplayEditor::End() {
   preparer_.Cancel();
   simulator_.Cancel();
   base_.reset();
-  history_.clear();
-  position_ = 0;
-  gesture_ = kNone;
+  history_.Clear();
   waiting_.clear();
   view_ = {};
 }
@@ -56,7 +52,7 @@ bool ReplayEditor::Poll() {
     Settings settings;
     for (const traces::WhatIfKnob& knob : base_->knobs) settings.push_back({knob.now, ""});
     view_.settings = settings;
-    history_ = {std::move(settings)};
+    history_.Start(std::move(settings));
     view_.measured_ns = base_->unchanged.measured_ns();
     view_.replayed_ns = view_.predicted_ns = base_->unchanged.replayed_ns();
     view_.has_steps = base_->unchanged.has_steps;
@@ -125,38 +121,29 @@ void ReplayEditor::SetByText(const std::string& change) {
 }
 
 void ReplayEditor::Reset() {
-  if (base_ != nullptr && view_.settings != history_.front()) Push(history_.front(), kNone);
+  if (base_ != nullptr && view_.settings != history_.first()) Push(history_.first(), kNone);
 }
 
 void ReplayEditor::Push(Settings settings, size_t gesture) {
-  const bool same = gesture != kNone && gesture == gesture_ && position_ > 0;
+  const bool same = history_.in_gesture() && gesture != kNone && gesture == gesture_;
   gesture_ = gesture;
-  history_.resize(same ? position_ : position_ + 1);
-  history_.push_back(std::move(settings));
-  if (history_.size() > kMaxHistory) history_.erase(history_.begin() + 1);
-  position_ = history_.size() - 1;
+  history_.Push(std::move(settings), same);
   Simulate();
 }
 
 void ReplayEditor::Undo() {
-  if (position_ == 0) return;
-  gesture_ = kNone;
-  --position_;
-  Simulate();
+  if (history_.Undo()) Simulate();
 }
 
 void ReplayEditor::Redo() {
-  if (position_ + 1 >= history_.size()) return;
-  gesture_ = kNone;
-  ++position_;
-  Simulate();
+  if (history_.Redo()) Simulate();
 }
 
 void ReplayEditor::Simulate() {
-  view_.settings = history_[position_];
+  view_.settings = history_.current();
   view_.changes = ChangesOf(base_->knobs, view_.settings);
-  view_.can_undo = position_ > 0;
-  view_.can_redo = position_ + 1 < history_.size();
+  view_.can_undo = history_.CanUndo();
+  view_.can_redo = history_.CanRedo();
   view_.problem.clear();
   view_.simulating = true;
   simulator_.Submit({base_, view_.changes, ++number_});

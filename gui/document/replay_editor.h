@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gui/document/document_replay.h"
+#include "gui/document/edit_history.h"
 #include "gui/model/latest_worker.h"
 #include "gui/model/timeline_data.h"
 
@@ -49,7 +50,7 @@ class ReplayEditor {
   // One change as the command line has it ("launch.overhead=0us"); waits until the run is prepared. What is
   // no knob's is told in view().problem.
   void SetByText(const std::string& change);
-  void EndGesture() { gesture_ = kNone; }
+  void EndGesture() { history_.EndGesture(); }
   void Reset();
   void Undo();
   void Redo();
@@ -67,9 +68,8 @@ class ReplayEditor {
   Timeline* timeline_;
   ReplayView view_;
   std::shared_ptr<const ReplayBase> base_;
-  std::vector<Settings> history_;     // the first is as it was
-  size_t position_ = 0;               // of the current one
-  size_t gesture_ = kNone;            // the knob that goes on moving
+  EditHistory<Settings> history_;
+  size_t gesture_ = kNone;            // the knob that was changed last; kNone: all of them
   std::vector<std::string> waiting_;  // changes, for the preparation
   uint64_t number_ = 0;               // of the newest simulation
   LatestWorker<std::shared_ptr<const RunData>, std::shared_ptr<const ReplayBase>> preparer_;
