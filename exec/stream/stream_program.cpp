@@ -87,8 +87,8 @@ StreamProgram::Stream* StreamProgram::StreamOf(StreamDevice* device, QueueKind k
   stream.handle = handle;
   stream.device = device;
   stream.join = driver_->CreateEvent(false);
-  if (std::none_of(clocks_.begin(), clocks_.end(),
-                   [&](const DeviceClock& clock) { return clock.device == device; }))
+  if (std::ranges::none_of(
+          clocks_, [&](const DeviceClock& clock) { return clock.device->ordinal() == device->ordinal(); }))
     clocks_.emplace_back(DeviceClock{device, nullptr, 0}).base = driver_->CreateEvent(true);
   return &stream;
 }
@@ -332,7 +332,7 @@ void StreamProgram::Publish(EventRing* ring) const {
     const Command& command = commands_[c];
     if (!command.issued || command.start == nullptr) continue;
     const auto clock = std::find_if(clocks_.begin(), clocks_.end(), [&](const DeviceClock& candidate) {
-      return candidate.device == command.stream->device;
+      return candidate.device->ordinal() == command.stream->device->ordinal();
     });
     Event event;
     event.command = c;

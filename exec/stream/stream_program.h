@@ -166,8 +166,9 @@ class StreamProgram {
     bool ran = false;
     std::vector<Stream*> streams;
   };
+  // One a physical device, so that its parts are timed from one moment.
   struct DeviceClock {
-    StreamDevice* device = nullptr;
+    StreamDevice* device = nullptr;  // the part whose compute stream tells the time
     EventHandle base = nullptr;
     int64_t base_ns = 0;
   };

@@ -14,6 +14,7 @@
 #include "study/base/json_text.h"
 #include "study/compare/comparer.h"
 #include "study/compare/comparison_json.h"
+#include "study/measure/run_capture.h"
 #include "study/predict/prediction_json.h"
 
 namespace lanescope::python {
@@ -48,6 +49,8 @@ std::string Compare(const std::vector<Compared>& graphs, const Machine& machine,
     };
   }
   std::string json;
+  study::RunCapture capture(study::CaptureWishOf(study::kAutomaticCapture, run));
+  request.capture = &capture;
   RunInterruptibly([&](study::Cancellation& cancellation) {
     request.cancellation = &cancellation;
     request.place.cancellation = &cancellation;

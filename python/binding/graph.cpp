@@ -20,12 +20,13 @@ namespace lanescope::python {
 GraphHandle::GraphHandle(const std::string& path, const std::string& name, const nb::bytes& graph_def,
                          const std::string& run, const std::string& folder, const nb::dict& feeds,
                          const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
-                         bool soft_placement, const Machine* machine)
+                         bool soft_placement, bool fuse, const Machine* machine)
     : path_(path), name_(name), graph_def_(graph_def.c_str(), graph_def.size()), run_(run), folder_(folder) {
   options_.values = TensorsOf(feeds);
   options_.fetches = fetches;
   options_.targets = targets;
   options_.soft_placement = soft_placement;
+  options_.fuse = fuse;
   if (machine != nullptr) machine_ = std::make_shared<const Machine>(*machine);
   options_.machine = machine_.get();
   const Unlocked unlocked;
@@ -97,10 +98,10 @@ void AddGraph(nb::module_& module) {
   nb::class_<GraphHandle>(module, "Graph", "A graph with its step.")
       .def(nb::init<const std::string&, const std::string&, const nb::bytes&, const std::string&,
                     const std::string&, const nb::dict&, const std::vector<std::string>&,
-                    const std::vector<std::string>&, bool, const Machine*>(),
+                    const std::vector<std::string>&, bool, bool, const Machine*>(),
            nb::arg("path"), nb::arg("name"), nb::arg("graph_def"), nb::arg("run"), nb::arg("folder"),
            nb::arg("feeds"), nb::arg("fetches"), nb::arg("targets"), nb::arg("soft_placement"),
-           nb::arg("machine").none())
+           nb::arg("fuse"), nb::arg("machine").none())
       .def_prop_ro("name", [](const GraphHandle& graph) { return graph.workload()->name(); })
       .def_prop_ro("notes", &GraphHandle::notes, "What is assumed of a step that is not configured.")
       .def_prop_ro("fetches", [](const GraphHandle& graph) { return FetchTitles(graph.workload()->spec()); })

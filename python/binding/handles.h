@@ -22,7 +22,7 @@ class GraphHandle {
   GraphHandle(const std::string& path, const std::string& name, const nb::bytes& graph_def,
               const std::string& run, const std::string& folder, const nb::dict& feeds,
               const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
-              bool soft_placement, const Machine* machine);
+              bool soft_placement, bool fuse, const Machine* machine);
 
   const std::shared_ptr<const study::Workload>& workload() const { return workload_; }
   // Throws what a Workload throws whose step is not configured.

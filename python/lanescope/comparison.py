@@ -77,7 +77,7 @@ def _ms(ns: float | None) -> str:
 def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("annotated",), *, costs: Any = None,
             run: bool = True, trace: str | os.PathLike[str] | None = None, steps: int = 10, rounds: int = 6,
             repeats: int = 3, warmup: int = 3, ablate: bool = False, seed: int | None = None,
-            reference_step_s: float = 0, note: Callable[[str], None] = log.info) -> Comparison:
+            reference_step_s: float = 0, fusion: bool | None = None, note: Callable[[str], None] = log.info) -> Comparison:
     """Runs and simulates placements, and says which is faster and why.
 
     graphs      a graph, several, or a mapping from the graph to its own strategies
@@ -85,14 +85,15 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
     costs       to predict with, as of `simulate`, instead of costs calibrated on the first row
     run         False: only simulate
     trace       trace file that all runs are appended to
+    fusion      whether nodes that can share a launch do; None: as the graphs say
     The others are the options of `lanescope compare`.
     """
     machine = as_machine(machine)
     if isinstance(graphs, Mapping):
-        pairs = [(as_graph(graph, machine), list(own)) for graph, own in graphs.items()]
+        pairs = [(as_graph(graph, machine, fusion), list(own)) for graph, own in graphs.items()]
     else:
         several = graphs if isinstance(graphs, (list, tuple)) else [graphs]
-        pairs = [(as_graph(graph, machine), list(strategies)) for graph in several]
+        pairs = [(as_graph(graph, machine, fusion), list(strategies)) for graph in several]
     folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
     path = os.path.join(folder.name, "trace.db") if folder is not None else os.fspath(trace or "")
     rows = [(graph._core, [strategy_text(each) for each in own], names_of(own)) for graph, own in pairs]

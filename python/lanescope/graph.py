@@ -24,6 +24,7 @@ class Graph:
     feeds             by name: arrays that are fed instead of what the run configuration says.
     fetches, targets  instead of the configured ones.
     soft_placement    False: to fail where a requested device cannot be used.
+    fusion            True: nodes that can share a launch do, as with --fusion.
     machine           whose links say by which algorithm its collectives cost least; None: their size does.
 
     Immutable. It can be pickled; that of a file names the file.
@@ -31,7 +32,7 @@ class Graph:
 
     def __init__(self, source: Any, *, name: str | None = None, run: Mapping[str, Any] | None = None,
                  feeds: Mapping[str, Any] | None = None, fetches: Iterable[str] = (), targets: Iterable[str] = (),
-                 soft_placement: bool = True, machine: Any = None):
+                 soft_placement: bool = True, fusion: bool = False, machine: Any = None):
         if hasattr(source, "graph_def"):
             feeds = {**source.feeds, **(feeds or {})}
             run = run if run is not None else source.run
@@ -42,7 +43,7 @@ class Graph:
         else:
             path = os.path.abspath(os.fspath(source))
         self._arguments = (path, name or "", data, json.dumps(run or {}), os.getcwd(), dict(feeds or {}),
-                           list(fetches), list(targets), soft_placement,
+                           list(fetches), list(targets), soft_placement, fusion,
                            None if machine is None else as_machine(machine))
         self._core = _core_of(*self._arguments)
         for note in self._core.notes:
@@ -60,6 +61,11 @@ class Graph:
     def feeds(self) -> dict[str, tuple[str, tuple[int, ...]]]:
         """By name: dtype and shape of what a step is fed."""
         return self._core.feeds
+
+    @property
+    def fusion(self) -> bool:
+        """Whether nodes share launches."""
+        return self._arguments[-2]
 
     @property
     def fetches(self) -> list[str]:
@@ -105,6 +111,11 @@ def _core_of(*arguments):
     return _core.Graph(*others, None if machine is None else machine._core)
 
 
-def as_graph(graph: Any, machine: Machine | None = None) -> Graph:
-    """`machine`: that it is for, where it is read now."""
-    return graph if isinstance(graph, Graph) else Graph(graph, machine=machine)
+def as_graph(graph: Any, machine: Machine | None = None, fusion: bool | None = None) -> Graph:
+    """`machine`: that it is for, where it is read now. `fusion`: whether its nodes share launches; None: as it says."""
+    if not isinstance(graph, Graph):
+        return Graph(graph, fusion=bool(fusion), machine=machine)
+    if fusion is None or fusion == graph.fusion:
+        return graph
+    *others, _, of = graph._arguments
+    return _graph_of(*others, fusion, of)

@@ -48,9 +48,10 @@ class Predictor:
         return _predictor_of, (self._machine, self._costs, self._changes)
 
     def simulate(self, graph: Any, strategy: Any = "annotated", *, ablate: bool = False,
-                 trace: str | os.PathLike[str] | None = None, steps: int = 1) -> Prediction:
+                 trace: str | os.PathLike[str] | None = None, steps: int = 1,
+                 fusion: bool | None = None) -> Prediction:
         """Predicts a step. `trace`: the trace file to append `steps` such steps to, as a run."""
-        placement = placed(self._core, as_graph(graph, self._machine), strategy)
+        placement = placed(self._core, as_graph(graph, self._machine, fusion), strategy)
         return Prediction(json.loads(self._core.simulate(placement, ablate, os.fspath(trace or ""), steps)))
 
     def sweep(self, graph: Any, strategies: Iterable[Any], low: float, high: float, points: int = 25, *,
@@ -116,9 +117,13 @@ class Sweep(Report):
 
 def simulate(graph: Any, machine: Any = None, strategy: Any = "annotated", *, costs: Any = None,
              changes: Iterable[str] = (), ablate: bool = False, trace: str | os.PathLike[str] | None = None,
-             steps: int = 1) -> Prediction:
-    """Predicts a step without running it. See `Predictor`, which keeps what several predictions share."""
-    return Predictor(machine, costs, changes).simulate(graph, strategy, ablate=ablate, trace=trace, steps=steps)
+             steps: int = 1, fusion: bool | None = None) -> Prediction:
+    """Predicts a step without running it. See `Predictor`, which keeps what several predictions share.
+
+    fusion  whether nodes that can share a launch do; None: as the graph says
+    """
+    return Predictor(machine, costs, changes).simulate(graph, strategy, ablate=ablate, trace=trace, steps=steps,
+                                                       fusion=fusion)
 
 
 def sweep(graph: Any, machine: Any, strategies: Iterable[Any], low: float, high: float, points: int = 25, *,

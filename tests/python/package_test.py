@@ -21,6 +21,7 @@ SAMPLES = os.path.join(os.path.dirname(__file__), "..", "..", "samples")
 POLYNOMIAL = os.path.join(SAMPLES, "graphs", "polynomial.pbtxt")
 DEEPCONN = os.path.join(SAMPLES, "graphs", "deepconn_dual.pbtxt")
 MACHINE = os.path.join(SAMPLES, "machines", "two-virtual-gpus-k80-links.json")
+MODELLED = os.path.join(SAMPLES, "machines", "k80x2.json")
 
 
 def command(*args):
@@ -154,6 +155,22 @@ def test_predictions_are_those_of_the_command():
         theirs = command("simulate", DEEPCONN, "--machine", MACHINE, "--strategy", "alternating", *options)
         assert {**theirs, "wall_ns": 0, "unknown": 0} == {**ours, "wall_ns": 0, "unknown": 0}
     assert ours.step_ns > 0
+
+
+def test_nodes_share_launches_where_a_graph_or_a_call_says_so():
+    """Law: the step is the one that --fusion predicts, whoever says so, and what is fetched stays the same to the bit."""
+    told = command("simulate", POLYNOMIAL, "--machine", MODELLED, "--strategy", "single", "--fusion")["step_ns"]["value"]
+    apart = lanescope.simulate(POLYNOMIAL, MODELLED, "single")
+    fused = lanescope.Graph(POLYNOMIAL, fusion=True)
+    assert pickle.loads(pickle.dumps(fused)).fusion
+    assert lanescope.simulate(fused, MODELLED, "single").step_ns == told < apart.step_ns
+    assert lanescope.simulate(POLYNOMIAL, MODELLED, "single", fusion=True).step_ns == told
+    assert lanescope.simulate(fused, MODELLED, "single", fusion=False).step_ns == apart.step_ns
+    row, = lanescope.compare(POLYNOMIAL, MODELLED, ["single"], run=False, fusion=True)["rows"]
+    assert row["predicted"]["step_ns"]["value"] == told
+    runs = [lanescope.run(POLYNOMIAL, MACHINE, "single", steps=2, seed=1, fusion=fusion) for fusion in (False, True)]
+    for name, value in runs[0].fetches[-1].items():
+        assert (value == runs[1].fetches[-1][name]).all()
 
 
 def test_steps_run_on_data_of_an_iterator(tmp_path):

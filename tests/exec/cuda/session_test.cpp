@@ -163,6 +163,18 @@ TEST(CudaGraphs, AreRecordedOnceAndReplayed) {
   EXPECT_EQ(stub->Calls("cudaMemcpyAsync"), copies);
 }
 
+// Law: a step of one GPU with nothing on the host between its commands is one launch of a graph.
+TEST(CudaGraphs, AWholeStepIsOneLaunch) {
+  StubGuard stub;
+  SampleRun run("polynomial", "single", GpuMachine({0}));
+  for (int i = 0; i < 3; ++i) run.Step();
+  const int before = stub->Calls("cudaGraphLaunch");
+  const int copies = stub->Calls("cudaMemcpyAsync");
+  run.Step();
+  EXPECT_EQ(stub->Calls("cudaGraphLaunch") - before, 1);
+  EXPECT_EQ(stub->Calls("cudaMemcpyAsync"), copies) << "they are nodes of the graph";
+}
+
 // A step that cannot be recorded is issued command by command, with the same result, and the reason is kept.
 TEST(CudaGraphs, FallBackWhenRecordingFails) {
   std::vector<Tensor> expected;

@@ -123,6 +123,30 @@ TEST(CudaTimes, UntimedStepsAskForNothingMore) {
   }
 }
 
+// Law: of one GPU a timed step reads the clock once, however many parts of it run commands.
+TEST(CudaTimes, PartsOfAGpuHaveOneClock) {
+  const auto waits = [](const std::vector<int>& gpus) {
+    StubGuard stub;
+    SampleRun run("two_towers_matmul", "alternating", GpuMachine(gpus));
+    PreparedStep& step = run.session().Prepare(run.Request());
+    for (int i = 0; i < 3; ++i) run.Step();  // graphs without events are recorded
+    EventLog log;
+    Recorder recorder(&log);
+    run.session().Record(&recorder, &step, 0);
+    for (int i = 0; i < 2; ++i) run.Step();  // and with them
+    const int before = stub->Calls("cudaEventSynchronize");
+    run.Step();
+    const int timed = stub->Calls("cudaEventSynchronize") - before;
+    run.session().SetTiming(false);
+    const int all = stub->Calls("cudaEventSynchronize");
+    run.Step();
+    run.session().Record(nullptr, nullptr, 0);
+    return timed - (stub->Calls("cudaEventSynchronize") - all);
+  };
+  EXPECT_EQ(waits({0, 1}), 2);
+  EXPECT_EQ(waits({0, 0}), 1);
+}
+
 // With an observer the session times nothing on GPUs itself, and the observer learns every node of a graph.
 TEST(CudaTimes, AnObserverSeesCommandsAndNodes) {
   StubGuard stub;
