@@ -150,7 +150,7 @@ std::string StrategyNames() {
   std::string names = "Strategy: ";
   for (const Strategy& strategy : Strategies()) names += std::string(strategy.name) + ", ";
   for (const GraphStrategy& strategy : GraphStrategies()) names += std::string(strategy.name) + ", ";
-  return names + "@placement.json, or exec:PROGRAM";
+  return names + "a product as data-parallel+tensor-parallel:2, @placement.json, or exec:PROGRAM";
 }
 
 PlaceOptions::PlaceOptions() { cancellation = &Interruption(); }
@@ -168,6 +168,8 @@ void AddStrategyTable(CLI::App* command) {
     footer += fmt::format("  {:<22} {}\n", strategy.name, strategy.summary);
   for (const GraphStrategy& strategy : GraphStrategies())
     footer += fmt::format("  {:<22} {}\n", strategy.name, strategy.summary);
+  footer += fmt::format("  {:<18} {}\n", "NAME+NAME:N",
+                        "a product: each GPU of the first strategy is N that the second shares it out to");
   footer += fmt::format("  {:<18} {}\n", "@placement.json",
                         "a file as written by `place -o`; nodes it does not name go as in annotated");
   footer +=

@@ -11,7 +11,7 @@
 namespace lanescope {
 
 StepGraph ReplicateOverBatch(const RewriteInput& input) {
-  const std::vector<DeviceId> gpus = input.machine.Gpus();
+  const std::vector<DeviceId>& gpus = input.gpus;
   if (gpus.size() < 2) Throw(Code::kInvalidArgument, "data-parallel: the machine has fewer than two GPUs");
   if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "data-parallel: {}", kNoBatchAxis);
   const ReplicaPlan plan{.strategy = "data-parallel",

@@ -18,6 +18,7 @@
 #include "core/inputs/step_request.h"
 #include "core/strategies/replicator.h"
 #include "core/strategies/sharded_step.h"
+#include "core/strategies/split_step.h"
 #include "core/strategies/variables_in_parts.h"
 
 namespace lanescope {
@@ -93,36 +94,60 @@ IdVector<NodeId, PassOf> PartsOf(const Graph& graph, const RunSpec& spec,
   return parts;
 }
 
+// Every node of the replicated step, those last that join what the replicas made.
+IdVector<NodeId, ShardedNode> NodesOf(const RewriteInput& input, const IdVector<NodeId, ReplicaRole>& roles,
+                                      int replicas, const Graph& written) {
+  const IdVector<NodeId, PassOf> parts = PartsOf(input.graph, input.spec, roles);
+  IdVector<NodeId, ShardedNode> nodes;
+  for (const NodeId id : input.graph.node_ids()) {
+    const bool of_replicas = roles[id] == ReplicaRole::kReplicated;
+    for (int r = 0; r < (of_replicas ? replicas : 1); ++r) {
+      nodes.Add({.replica = of_replicas ? r : -1,
+                 .pass = parts[id] == PassOf::kBackward ? 1 : 0,
+                 .updates = roles[id] == ReplicaRole::kUpdating});
+    }
+  }
+  while (nodes.size() < written.num_nodes()) nodes.Add({.added = true});
+  return nodes;
+}
+
 }  // namespace
 
-StepGraph ShardOverBatch(const RewriteInput& input) {
-  const std::vector<DeviceId> gpus = input.machine.Gpus();
-  if (gpus.size() < 2) Throw(Code::kInvalidArgument, "fsdp: the machine has fewer than two GPUs");
+StepGraph ShardOverBatch(const RewriteInput& input) { return ShardOverGroups(input, 1); }
+
+// A GPU of a group has its part of the variables with the GPUs at its place in the other groups.
+StepGraph ShardOverGroups(const RewriteInput& input, int group) {
+  if (input.gpus.size() < 2) Throw(Code::kInvalidArgument, "fsdp: the machine has fewer than two GPUs");
   if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "fsdp: {}", kNoBatchAxis);
-  std::vector<std::string> devices;
-  for (const DeviceId gpu : gpus) devices.push_back(input.machine.device(gpu).name);
+  const std::vector<std::vector<std::string>> groups = GroupsOf(input, group);
   IdVector<NodeId, ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
   const Fanout fanout = ComputeFanout(input.graph);
   ReplicateComputedOfVariables(input.graph, fanout, &roles);
   GiveToUpdates(input.graph, fanout, &roles);
   const ReplicaPlan plan{.strategy = "fsdp",
                          .scope = "replica_",
-                         .replicas = static_cast<int>(gpus.size()),
+                         .replicas = static_cast<int>(groups.size()),
                          .device = [&](NodeId, int replica) {
-                           return replica < 0 ? std::string() : devices[static_cast<size_t>(replica)];
+                           return replica < 0 ? std::string() : groups[static_cast<size_t>(replica)][0];
                          }};
-  const ReplicatedGraph replicated = Replicate(input, plan, roles);
-  const IdVector<NodeId, PassOf> parts = PartsOf(input.graph, input.spec, roles);
-  IdVector<NodeId, ShardedNode> nodes;
-  for (const NodeId id : input.graph.node_ids()) {
-    const bool of_replicas = roles[id] == ReplicaRole::kReplicated;
-    for (int r = 0; r < (of_replicas ? plan.replicas : 1); ++r) {
-      nodes.Add({.replica = of_replicas ? r : -1,
-                 .pass = parts[id] == PassOf::kBackward ? 1 : 0,
-                 .updates = roles[id] == ReplicaRole::kUpdating});
+  StepGraph step = Replicate(input, plan, roles).step;
+  IdVector<NodeId, ShardedNode> nodes = NodesOf(input, roles, plan.replicas, step.graph);
+  if (group > 1) {
+    IdVector<NodeId, PartOfNode> origins;
+    step = SplitInGroups(input, step, group, &origins);
+    IdVector<NodeId, ShardedNode> in_parts;
+    for (const PartOfNode& origin : origins) {
+      ShardedNode node = nodes[origin.of];
+      node.place = std::max(origin.place, 0);
+      in_parts.Add(node);
     }
+    nodes = std::move(in_parts);
   }
-  return WriteShardedStep(replicated.step, nodes, devices);
+  std::vector<std::vector<std::string>> by_place(static_cast<size_t>(group));
+  for (const std::vector<std::string>& devices : groups) {
+    for (size_t place = 0; place < devices.size(); ++place) by_place[place].push_back(devices[place]);
+  }
+  return WriteShardedStep(step, nodes, by_place);
 }
 
 }  // namespace lanescope

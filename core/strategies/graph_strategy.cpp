@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/strategies/graph_strategy.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/strategies/split_step.h"
 
 namespace lanescope {
 namespace {
@@ -18,15 +27,91 @@ constexpr std::array<GraphStrategy, 5> kGraphStrategies{{
      &SplitOverMatrices},
 }};
 
+constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kMatrices = "tensor-parallel",
+                           kStages = "pipeline";
+
+const GraphStrategy* Find(std::string_view name) {
+  const auto* found = std::ranges::find(kGraphStrategies, name, &GraphStrategy::name);
+  return found == kGraphStrategies.end() ? nullptr : found;
+}
+
+[[noreturn]] void RefuseProduct(std::string_view text) {
+  Throw(Code::kInvalidArgument,
+        "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, "
+        "fsdp or pipeline in its place, data-parallel+pipeline:2, or the last with +tensor-parallel:2",
+        text);
+}
+
+// "pipeline:4": 4 GPUs together.
+struct Factor {
+  std::string_view name;
+  int gpus = 0;  // 0: it is not said
+};
+std::vector<Factor> FactorsOf(std::string_view text) {
+  std::vector<Factor> factors;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find('+', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    const size_t colon = std::min(part.find(':'), part.size());
+    Factor factor{.name = part.substr(0, colon)};
+    if (colon < part.size()) {
+      const char* last = part.data() + part.size();
+      const auto [stop, error] = std::from_chars(part.data() + colon + 1, last, factor.gpus);
+      if (error != std::errc() || stop != last || factor.gpus < 1) RefuseProduct(text);
+    }
+    if (Find(factor.name) == nullptr || (factor.gpus > 0) != (begin > 0)) RefuseProduct(text);
+    factors.push_back(factor);
+    begin = end + 1;
+  }
+  return factors;
+}
+
+void CheckGroups(const Factor& factor, int gpus) {
+  if (factor.gpus > 1 && gpus % factor.gpus == 0 && gpus > factor.gpus) return;
+  int nearest = 0;
+  for (int size = 2; 2 * size <= gpus; ++size) {
+    if (gpus % size == 0 && (nearest == 0 || std::abs(size - factor.gpus) < std::abs(nearest - factor.gpus)))
+      nearest = size;
+  }
+  Throw(Code::kInvalidArgument, "{}:{}: {} GPUs are not several groups of {}{}", factor.name, factor.gpus,
+        gpus, factor.gpus,
+        nearest == 0 ? std::string() : fmt::format("; the nearest size that divides them is {}", nearest));
+}
+
 }  // namespace
 
 std::span<const GraphStrategy> GraphStrategies() { return kGraphStrategies; }
 
-const GraphStrategy* FindGraphStrategy(std::string_view name) {
-  for (const GraphStrategy& strategy : kGraphStrategies) {
-    if (strategy.name == name) return &strategy;
+bool IsGraphStrategy(std::string_view text) {
+  return Find(text.substr(0, text.find_first_of("+:"))) != nullptr;
+}
+
+StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
+  std::vector<Factor> factors = FactorsOf(text);
+  const Factor matrices = factors.back();
+  const bool shares = factors.size() > 1 && matrices.name == kMatrices;
+  RewriteInput outer = input;
+  if (shares) {
+    CheckGroups(matrices, static_cast<int>(input.gpus.size()));
+    if (factors.size() == 2 && factors[0].name == kShards) return ShardOverGroups(input, matrices.gpus);
+    outer.sharers = matrices.gpus;
+    outer.gpus.clear();
+    for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(matrices.gpus))
+      outer.gpus.push_back(input.gpus[i]);
+    factors.pop_back();
   }
-  return nullptr;
+  const std::string_view first = factors[0].name, last = factors.back().name;
+  const bool is_known = factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages)
+                        : factors.size() == 2 ? first == kReplicas && last.starts_with(kStages)
+                                              : false;
+  if (!is_known) RefuseProduct(text);
+  if (factors.size() == 2) {
+    const auto gpus = static_cast<int>(outer.gpus.size());
+    CheckGroups(factors[1], gpus);
+    outer.groups = gpus / factors[1].gpus;
+  }
+  StepGraph step = Find(last)->rewrite(outer);
+  return shares ? SplitInGroups(input, step, matrices.gpus) : std::move(step);
 }
 
 }  // namespace lanescope

@@ -13,12 +13,11 @@ DataType CarriedAs(DataType type) {
   switch (type) {
     case DataType::kFloat:
     case DataType::kHalf:
+    case DataType::kBfloat16:
     case DataType::kDouble:
     case DataType::kInt32:
     case DataType::kInt64:
       return type;
-    case DataType::kBfloat16:
-      return DataType::kFloat;
     default:
       return DataType::kInt32;
   }

@@ -46,6 +46,10 @@ bool RunsOnce(const Node& node) {
 
 }  // namespace
 
+bool IsOnHost(const Node& node) {
+  return node.device.find("CPU") != std::string::npos || node.device.find("cpu") != std::string::npos;
+}
+
 std::optional<int64_t> BytesMoved(const Layout& from, const Layout& to, int64_t bytes) {
   if (from == to || (from.whole() && to.parts())) return 0;
   if (to.terms()) return std::nullopt;
@@ -64,17 +68,37 @@ LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector
   for (const NodeId id : graph.TopologicalOrder()) {
     if (nodes_[id] == 0) continue;
     order_.push_back(id);
-    const bool on_host = graph.node(id).device.find("CPU") != std::string::npos ||
-                         graph.node(id).device.find("cpu") != std::string::npos;
     const bool is_wrong = graph.problems.contains(id);  // compiling the step will say so
-    once_[id] = on_host || is_wrong || RunsOnce(graph.node(id)) ? 1 : 0;
+    once_[id] = IsOnHost(graph.node(id)) || is_wrong || RunsOnce(graph.node(id)) ? 1 : 0;
   }
+  PutComputedOfVariablesLast();
   FindCuttable(fanout_);
   for (int round = 0; round < kMostRounds; ++round) {
     asks_more_ = false;
     GoThrough();
     if (!asks_more_) break;
   }
+}
+
+// Weight decay, L2 losses and whatever else is computed of variables alone take them as they lie: they stand
+// behind the products that say how, just before what of the inputs reads them.
+void LayoutPlan::PutComputedOfVariablesLast() {
+  IdVector<NodeId, char> of_inputs(graph_.num_nodes(), 0);
+  IdVector<NodeId, size_t> place(graph_.num_nodes(), order_.size());
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const NodeId id = order_[i];
+    const Node& node = graph_.node(id);
+    if (once_[id] != 0 ||
+        std::ranges::any_of(node.inputs, [&](Endpoint in) { return of_inputs[in.node] != 0; }))
+      of_inputs[id] = 1;
+    if (of_inputs[id] != 0) place[id] = i;
+  }
+  for (size_t i = order_.size(); i-- > 0;) {
+    for (const Endpoint& input : graph_.node(order_[i]).inputs) {
+      if (of_inputs[input.node] == 0) place[input.node] = std::min(place[input.node], place[order_[i]]);
+    }
+  }
+  std::ranges::stable_sort(order_, {}, [&](NodeId id) { return place[id]; });
 }
 
 // Read whole and updated element by element, so that a part of it is one variable more.

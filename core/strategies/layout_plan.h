@@ -32,6 +32,7 @@ class LayoutPlan {
  private:
   using Key = std::pair<NodeId, int>;
 
+  void PutComputedOfVariablesLast();
   void FindCuttable(const Fanout& fanout);
   void GoThrough();
   void Decide(NodeId id);
@@ -64,6 +65,9 @@ class LayoutPlan {
   std::map<Key, std::set<Layout>> asked_;
   bool asks_more_ = false;
 };
+
+// The graph puts it on the CPU, where it stays.
+bool IsOnHost(const Node& node);
 
 // Bytes that a tensor of so many moves, on its way from one layout to another; none where there is no way.
 std::optional<int64_t> BytesMoved(const Layout& from, const Layout& to, int64_t bytes);

@@ -7,7 +7,10 @@
 // step, so that it computes what the graph computes.
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/place/placer.h"
@@ -183,6 +186,10 @@ std::vector<PlaceLoad> LoadsOf(const RewriteInput& input, const IdVector<NodeId,
     if (!order.is_forward(id)) continue;
     for (const TensorInfo& output : outputs) load.activation += static_cast<double>(BytesOf(output));
   }
+  for (PlaceLoad& load : loads) {
+    load.state /= input.sharers;
+    load.activation /= input.sharers;
+  }
   return loads;
 }
 
@@ -254,20 +261,23 @@ class StageCut {
   const int micro_batches_;
 };
 
-// The most micro-batches that divide every fed batch, up to four a stage.
-int MicroBatchesOf(const RunSpec& spec, size_t stages) {
+// The most micro-batches that divide every fed batch, up to four a stage, in each of so many pipelines.
+int MicroBatchesOf(const RunSpec& spec, size_t stages, int pipelines) {
   int64_t common = 0;
   for (const auto& [name, axis] : spec.batch_axis)
     common = std::gcd(common, spec.feeds.at(name).shape.dim(axis));
   for (int count = kPerStage * static_cast<int>(stages); count > 1; --count) {
-    if (common % count == 0) return count;
+    if (common % (int64_t{count} * pipelines) == 0) return count;
   }
-  RefusePipeline("a batch of {} cannot be cut into up to {} micro-batches", common, kPerStage * stages);
+  RefusePipeline("a batch of {} cannot be cut into up to {} micro-batches{}", common, kPerStage * stages,
+                 pipelines == 1 ? std::string() : fmt::format(" for each of {} pipelines", pipelines));
 }
 
 // A stage's passes run one after the other: each begins when all of the last one has ended.
-void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& backward, size_t stage,
-                 const std::vector<PipelinePass>& passes, const ReplicatedGraph& replicated, Graph* graph) {
+// `replica`: of a micro-batch.
+void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& backward,
+                 const std::string& scope, const std::vector<PipelinePass>& passes,
+                 const ReplicatedGraph& replicated, const std::function<int(int)>& replica, Graph* graph) {
   NodeId barrier;
   for (size_t p = 0; p < passes.size(); ++p) {
     const std::vector<NodeId>& nodes = passes[p].backward ? backward : forward;
@@ -275,7 +285,7 @@ void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& 
     IdVector<NodeId, bool> mine(graph->num_nodes(), false), read = mine;
     std::vector<NodeId> ids;
     for (const NodeId id : nodes) {
-      ids.push_back(ReplicaAt(replicated.first[id], passes[p].micro_batch));
+      ids.push_back(ReplicaAt(replicated.first[id], replica(passes[p].micro_batch)));
       mine[ids.back()] = true;
     }
     for (const NodeId id : ids) {
@@ -290,8 +300,8 @@ void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& 
       if (!inside && barrier.exists()) graph->node(id).control_inputs.push_back(barrier);
     }
     Node next;
-    next.name = fmt::format("pipeline/stage_{}/{}_{}", stage, passes[p].backward ? "backward" : "forward",
-                            passes[p].micro_batch);
+    next.name =
+        fmt::format("{}{}_{}", scope, passes[p].backward ? "backward" : "forward", passes[p].micro_batch);
     next.op = "NoOp";
     next.device = graph->node(ids.front()).device;
     for (const NodeId id : ids) {
@@ -302,27 +312,35 @@ void OrderPasses(const std::vector<NodeId>& forward, const std::vector<NodeId>& 
 }
 
 StepGraph WritePipeline(const RewriteInput& input, PipelineSchedule order) {
-  const std::vector<DeviceId> gpus = input.machine.Gpus();
+  const std::vector<DeviceId>& gpus = input.gpus;
   if (gpus.size() < 2) RefusePipeline("the machine has fewer than two GPUs");
   if (input.spec.batch_axis.empty()) RefusePipeline("{}", kNoBatchAxis);
   const IdVector<NodeId, ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
   const ForwardOrder places(input, roles);
-  const int micro_batches = MicroBatchesOf(input.spec, gpus.size());
+  const auto pipelines = static_cast<size_t>(input.groups);
+  const std::vector<DeviceId> first(gpus.begin(),
+                                    gpus.begin() + static_cast<ptrdiff_t>(gpus.size() / pipelines));
+  const int micro_batches = MicroBatchesOf(input.spec, first.size(), input.groups);
   const std::vector<PlaceLoad> loads = LoadsOf(input, roles, places, gpus.front());
-  const std::vector<int> ends = StageCut(input.machine, gpus, loads, order, micro_batches).Run();
+  const std::vector<int> ends = StageCut(input.machine, first, loads, order, micro_batches).Run();
   const auto stage_of = [&](NodeId id) {
     const int place = places.place(id);
     return place < 0 ? -1
                      : static_cast<int>(std::lower_bound(ends.begin(), ends.end(), place) - ends.begin());
   };
+  // Replicas of a micro-batch follow each other, one for each pipeline: sums grow as they come.
+  const auto gpu_of = [&](size_t pipeline, int stage) {
+    return gpus[pipeline * first.size() + static_cast<size_t>(stage)];
+  };
   const ReplicaPlan plan{.strategy = "pipeline",
                          .scope = "micro_",
-                         .replicas = micro_batches,
+                         .replicas = micro_batches * input.groups,
                          .device =
-                             [&](NodeId id, int) {
+                             [&](NodeId id, int replica) {
                                const int stage = stage_of(id);
+                               const size_t pipeline = static_cast<size_t>(std::max(replica, 0)) % pipelines;
                                return stage < 0 ? std::string()
-                                                : input.machine.device(gpus[static_cast<size_t>(stage)]).name;
+                                                : input.machine.device(gpu_of(pipeline, stage)).name;
                              },
                          .accumulate = true};
   ReplicatedGraph replicated = Replicate(input, plan, roles);
@@ -331,10 +349,13 @@ StepGraph WritePipeline(const RewriteInput& input, PipelineSchedule order) {
     if (roles[id] != ReplicaRole::kReplicated) continue;
     (places.is_forward(id) ? forward : backward)[static_cast<size_t>(stage_of(id))].push_back(id);
   }
-  for (size_t stage = 0; stage < ends.size(); ++stage) {
-    OrderPasses(forward[stage], backward[stage], stage,
-                PassesOf(order, static_cast<int>(stage), static_cast<int>(ends.size()), micro_batches),
-                replicated, &replicated.step.graph);
+  for (size_t i = 0; i < ends.size() * pipelines; ++i) {
+    const size_t stage = i % ends.size(), pipeline = i / ends.size();
+    const std::string of = pipelines == 1 ? "" : fmt::format("pipeline_{}/", pipeline);
+    OrderPasses(
+        forward[stage], backward[stage], fmt::format("pipeline/{}stage_{}/", of, stage),
+        PassesOf(order, static_cast<int>(stage), static_cast<int>(ends.size()), micro_batches), replicated,
+        [&](int micro) { return micro * input.groups + static_cast<int>(pipeline); }, &replicated.step.graph);
   }
   return std::move(replicated.step);
 }

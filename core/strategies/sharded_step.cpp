@@ -27,18 +27,18 @@ constexpr int kOnce = BlockReaders::kPasses - 1;
 class Writer {
  public:
   Writer(const StepGraph& replicas, const IdVector<NodeId, ShardedNode>& nodes,
-         const std::vector<std::string>& devices)
+         const std::vector<std::vector<std::string>>& devices)
       : graph_(replicas.graph),
         spec_(replicas.spec),
         info_(InferGraph(graph_, StepRequestOf(graph_, spec_).feeds)),
         nodes_(nodes),
         devices_(devices),
         parts_(
-            graph_, [this](NodeId id) { return at(id).replica < 0; }, devices.size()),
+            graph_, [this](NodeId id) { return at(id).replica < 0; }, devices[0].size()),
         new_ids_(graph_.num_nodes()),
-        readers_(devices.size()),
-        added_(&result_.graph),
-        collectives_(&added_, devices_) {
+        readers_(devices[0].size()),
+        added_(&result_.graph) {
+    for (const std::vector<std::string>& of_place : devices_) collectives_.emplace_back(&added_, of_place);
     FindGathered();
     FindScattered();
   }
@@ -54,8 +54,9 @@ class Writer {
   }
 
  private:
-  size_t count() const { return devices_.size(); }
-  ShardedNode at(NodeId id) const { return nodes_.Contains(id) ? nodes_[id] : ShardedNode{}; }
+  size_t count() const { return devices_[0].size(); }
+  const ShardedNode& at(NodeId id) const { return nodes_[id]; }
+  BlockCollectives& CollectivesAt(NodeId id) { return collectives_[static_cast<size_t>(at(id).place)]; }
   int64_t ElementsOf(Endpoint of) const {
     const Shape& shape = info_.of(of).shape;
     return shape.known_rank() && shape.IsExact() ? shape.NumElements() : -1;
@@ -63,12 +64,12 @@ class Writer {
 
   // Written whole, or in parts, or not at all, as is asked for.
   bool IsLazy(NodeId id) const {
-    if (!nodes_.Contains(id) || parts_.IsRead(id)) return true;
+    if (at(id).added || parts_.IsRead(id)) return true;
     return at(id).updates && IsElementwise(graph_.node(id));
   }
   bool IsMeanOfReplicas(NodeId id) const {
     const Node& node = graph_.node(id);
-    return !nodes_.Contains(id) && node.op == "Mul" && graph_.node(node.inputs[0].node).op == "AddN";
+    return at(id).added && node.op == "Mul" && graph_.node(node.inputs[0].node).op == "AddN";
   }
 
   // --- nodes as they were ---
@@ -129,7 +130,7 @@ class Writer {
   Node PartOf(NodeId id, size_t r) {
     Node node = graph_.node(id);
     node.name = fmt::format("{}/shard_{}", node.name, r);
-    node.device = devices_[r];
+    node.device = devices_[static_cast<size_t>(at(id).place)][r];
     node.attrs.erase("_output_shapes");
     node.control_inputs = ControlsOf(id, static_cast<int>(r));
     parts_.DropColocation(static_cast<int>(r), &node);
@@ -254,7 +255,8 @@ class Writer {
         own.push_back(Whole(of, at(of.node)));
       elements.push_back(ElementsOf({mean, 0}));
     }
-    std::vector<Shards> parts = collectives_.ScatterMean(ScopeOf({means[0], 0}), tensors, elements);
+    std::vector<Shards> parts =
+        CollectivesAt(means[0]).ScatterMean(ScopeOf({means[0], 0}), tensors, elements);
     for (size_t i = 0; i < means.size(); ++i) shards_[{means[i], 0}] = std::move(parts[i]);
   }
 
@@ -298,7 +300,8 @@ class Writer {
     }
     for (size_t r = 0; r < count(); ++r) after.push_back(readers_.Before(block, pass, r));
     std::vector<Shards> whole =
-        collectives_.Gather(fmt::format("{}pass_{}/", ScopeOf(all[0]), pass), parts, shapes, after);
+        CollectivesAt(all[0].node)
+            .Gather(fmt::format("{}pass_{}/", ScopeOf(all[0]), pass), parts, shapes, after);
     for (size_t i = 0; i < all.size(); ++i)
       gathered_[{all[i].node, all[i].output, pass}] = std::move(whole[i]);
   }
@@ -323,7 +326,7 @@ class Writer {
   const RunSpec& spec_;
   const GraphInfo info_;
   const IdVector<NodeId, ShardedNode>& nodes_;
-  const std::vector<std::string>& devices_;
+  const std::vector<std::vector<std::string>>& devices_;
   const VariablesInParts parts_;
   IdVector<NodeId, NodeId> new_ids_;  // of what is written whole
   std::map<std::pair<NodeId, int>, Shards> shards_;
@@ -334,13 +337,13 @@ class Writer {
   BlockReaders readers_;
   StepGraph result_;
   StepNodes added_;
-  BlockCollectives collectives_;
+  std::vector<BlockCollectives> collectives_;  // by place
 };
 
 }  // namespace
 
 StepGraph WriteShardedStep(const StepGraph& replicas, const IdVector<NodeId, ShardedNode>& nodes,
-                           const std::vector<std::string>& devices) {
+                           const std::vector<std::vector<std::string>>& devices) {
   return Writer(replicas, nodes, devices).Run();
 }
 

@@ -4,11 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/strategies/colocation.h"
 #include "core/strategies/layout_conversions.h"
 #include "core/strategies/renamed_run.h"
@@ -18,32 +20,48 @@
 namespace lanescope {
 namespace {
 
+// Devices that share a model, or a part of it.
+struct DeviceGroup {
+  DeviceGroup(Graph* graph, StepNodes* added, const std::vector<std::string>& names)
+      : devices(names),
+        conversions(added, devices),
+        nodes(graph, added, &conversions, static_cast<int64_t>(devices.size())) {}
+
+  const std::vector<std::string>& devices;
+  LayoutConversions conversions;
+  SplitNodes nodes;
+};
+
 class SplitWriter {
  public:
   SplitWriter(const RewriteInput& input, const LayoutPlan& plan, const IdVector<NodeId, char>& step,
-              const IdVector<NodeId, char>& init, const std::vector<std::string>& devices)
+              const IdVector<NodeId, char>& init, const std::vector<std::vector<std::string>>& groups)
       : graph_(input.graph),
         spec_(input.spec),
         info_(input.info),
         plan_(plan),
         step_(step),
         init_(init),
-        devices_(devices),
+        count_(groups[0].size()),
         added_(&result_.graph),
-        conversions_(&added_, devices_),
-        nodes_(&result_.graph, &added_, &conversions_, static_cast<int64_t>(devices.size())),
-        copies_(graph_.num_nodes()) {}
+        copies_(graph_.num_nodes()) {
+    for (const std::vector<std::string>& devices : groups)
+      groups_.emplace_back(&result_.graph, &added_, devices);
+  }
 
   StepGraph Run() {
     result_.spec = spec_;
     for (const NodeId id : graph_.TopologicalOrder()) {
       if (step_[id] == 0 && init_[id] == 0) continue;
       IsOnEveryDevice(id) ? WriteOnDevices(id) : WriteOnce(id);
+      NoteOrigins(id);
     }
     RenameStep();
     result_.graph.extra = graph_.extra;
+    LANESCOPE_CHECK(origins_.size() == result_.graph.num_nodes());
     return std::move(result_);
   }
+  IdVector<NodeId, PartOfNode> TakeOrigins() { return std::move(origins_); }
 
  private:
   // Also what writes variables before the first step.
@@ -62,9 +80,25 @@ class SplitWriter {
     const TensorInfo& info = info_.of(of);
     return info.handle != nullptr ? *info.handle : info;
   }
+  DeviceGroup& GroupOf(NodeId id) {
+    const std::string& device = graph_.node(id).device;
+    const auto named =
+        std::ranges::find_if(groups_, [&](const DeviceGroup& group) { return group.devices[0] == device; });
+    return named != groups_.end() ? *named : groups_.front();
+  }
   std::string NameOn(NodeId id, size_t r) const { return fmt::format("rank_{}/{}", r, graph_.node(id).name); }
 
   Layout LayoutOf(Endpoint of) const { return step_[of.node] != 0 ? plan_.of(of) : kWhole; }
+
+  // Nodes that were added since the last time are of this one.
+  void NoteOrigins(NodeId id) {
+    const std::vector<std::string>& devices = GroupOf(id).devices;
+    while (origins_.size() < result_.graph.num_nodes()) {
+      const NodeId written(static_cast<int>(origins_.size()));
+      const auto place = std::ranges::find(devices, result_.graph.node(written).device);
+      origins_.Add({id, place == devices.end() ? -1 : static_cast<int>(place - devices.begin())});
+    }
+  }
 
   // By device. The layouts that a tensor was not made in are made when they are read.
   const Shards& In(const Layout& layout, Endpoint of) {
@@ -74,7 +108,9 @@ class SplitWriter {
     const Shards& made = tensors_.at({of.node, of.output, from});
     std::string scope = fmt::format("tensor-parallel/{}_{}/", graph_.node(of.node).name, of.output);
     if (layout.parts()) scope += fmt::format("axis_{}_{}/", layout.axis, layout.segments);
-    return tensors_[key] = conversions_.Convert(scope, made, InfoOf(of), from, layout);
+    Shards converted = GroupOf(of.node).conversions.Convert(scope, made, InfoOf(of), from, layout);
+    NoteOrigins(of.node);
+    return tensors_[key] = std::move(converted);
   }
 
   void WriteOnce(NodeId id) {
@@ -93,7 +129,7 @@ class SplitWriter {
     const size_t outputs = std::max<size_t>(info_.outputs(id).size(), 1);
     for (size_t k = 0; k < outputs; ++k) {
       const auto output = static_cast<int>(k);
-      tensors_[{id, output, kWhole}] = Shards(devices_.size(), Endpoint{written, output});
+      tensors_[{id, output, kWhole}] = Shards(count_, Endpoint{written, output});
     }
   }
 
@@ -110,6 +146,7 @@ class SplitWriter {
 
   void WriteOnDevices(NodeId id) {
     const Node& node = graph_.node(id);
+    DeviceGroup& group = GroupOf(id);
     const LayoutChoice choice = ChoiceOf(id);
     SplitNode split{.node = node, .inputs = {}, .outputs = {}, .choice = choice, .on_device = {}};
     std::vector<const Shards*> inputs;
@@ -118,10 +155,10 @@ class SplitWriter {
       split.inputs.push_back(InfoOf(node.inputs[i]));
     }
     for (const TensorInfo& output : info_.outputs(id)) split.outputs.push_back(output);
-    for (size_t r = 0; r < devices_.size(); ++r) {
+    for (size_t r = 0; r < count_; ++r) {
       Node& copy = split.on_device.emplace_back(node);
       copy.name = NameOn(id, r);
-      copy.device = devices_[r];
+      copy.device = group.devices[r];
       for (size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = (*inputs[i])[r];
       copy.control_inputs.clear();
       for (const NodeId control : node.control_inputs) {
@@ -134,12 +171,12 @@ class SplitWriter {
       });
       if (IsVariableOp(node)) BecomePart(choice.outputs[0], &copy);
     }
-    const std::vector<Shards> outputs = nodes_.Write(std::move(split));
+    const std::vector<Shards> outputs = group.nodes.Write(std::move(split));
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Layout layout = k < choice.outputs.size() ? choice.outputs[k] : kWhole;
       tensors_[{id, static_cast<int>(k), layout}] = outputs[k];
     }
-    for (size_t r = 0; r < devices_.size(); ++r) {
+    for (size_t r = 0; r < count_; ++r) {
       const NodeId copy = result_.graph.FindNode(NameOn(id, r));
       if (copy.exists()) copies_[id].push_back(copy);
     }
@@ -147,8 +184,8 @@ class SplitWriter {
 
   void BecomePart(const Layout& layout, Node* variable) const {
     variable->attrs.erase("_output_shapes");
-    variable->attrs["shape"] = ShapeAttr{
-        ShapeOnDevice(variable->GetShapeAttr("shape"), layout, static_cast<int64_t>(devices_.size())), ""};
+    variable->attrs["shape"] =
+        ShapeAttr{ShapeOnDevice(variable->GetShapeAttr("shape"), layout, static_cast<int64_t>(count_)), ""};
     if (!variable->StringAttr("shared_name", "").empty()) variable->attrs["shared_name"] = variable->name;
   }
 
@@ -168,12 +205,12 @@ class SplitWriter {
   const GraphInfo& info_;
   const LayoutPlan& plan_;
   const IdVector<NodeId, char>&step_, &init_;
-  const std::vector<std::string>& devices_;
+  const size_t count_;  // devices of a group
   StepGraph result_;
   StepNodes added_;
-  LayoutConversions conversions_;
-  SplitNodes nodes_;
+  std::deque<DeviceGroup> groups_;  // whose members refer to each other
   IdVector<NodeId, std::vector<NodeId>> copies_;
+  IdVector<NodeId, PartOfNode> origins_;  // by written node
   std::map<std::tuple<NodeId, int, Layout>, Shards> tensors_;
 };
 
@@ -181,8 +218,12 @@ class SplitWriter {
 
 StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan,
                          const IdVector<NodeId, char>& step, const IdVector<NodeId, char>& init,
-                         const std::vector<std::string>& devices) {
-  return SplitWriter(input, plan, step, init, devices).Run();
+                         const std::vector<std::vector<std::string>>& groups,
+                         IdVector<NodeId, PartOfNode>* origins) {
+  SplitWriter writer(input, plan, step, init, groups);
+  StepGraph written = writer.Run();
+  if (origins != nullptr) *origins = writer.TakeOrigins();
+  return written;
 }
 
 }  // namespace lanescope

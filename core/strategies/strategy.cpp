@@ -64,7 +64,7 @@ Placement PlaceByStrategy(std::string_view name, const StrategyInput& input) {
     if (strategy.name == name) return strategy.place(input);
     known.append(strategy.name).append(", ");
   }
-  if (FindGraphStrategy(name) != nullptr) {
+  if (IsGraphStrategy(name)) {
     Throw(
         Code::kInvalidArgument,
         "{} writes another graph, and this needs a placement of the one that is there; write it with `place "

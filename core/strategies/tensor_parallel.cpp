@@ -54,6 +54,12 @@ std::vector<NodeId> NodesOf(const Graph& graph, const std::vector<const std::vec
   }
   if (greatest == nullptr)
     Throw(Code::kInvalidArgument, "tensor-parallel: the graph has no matrices that GPUs could share");
+  if (IsOnHost(*greatest)) {
+    Throw(Code::kInvalidArgument,
+          "tensor-parallel: no matrix can be shared: the graph keeps '{}' on the host, by its device field "
+          "'{}'; leave that out",
+          greatest->name, greatest->device);
+  }
   const Shape& shape = greatest->GetShapeAttr("shape");
   if (std::ranges::any_of(shape.dims(), [&](Dim dim) { return dim % devices == 0; })) {
     Throw(Code::kInvalidArgument,
@@ -71,22 +77,42 @@ std::vector<NodeId> NodesOf(const Graph& graph, const std::vector<const std::vec
         devices, greatest->name, shape.ToString(), nearest);
 }
 
-}  // namespace
-
-StepGraph SplitOverMatrices(const RewriteInput& input) {
-  const std::vector<DeviceId> gpus = input.machine.Gpus();
-  if (gpus.size() < 2) Throw(Code::kInvalidArgument, "tensor-parallel: the machine has fewer than two GPUs");
-  std::vector<std::string> devices;
-  for (const DeviceId gpu : gpus) devices.push_back(input.machine.device(gpu).name);
+StepGraph SplitStep(const RewriteInput& input, const std::vector<std::vector<std::string>>& groups,
+                    IdVector<NodeId, PartOfNode>* origins = nullptr) {
   std::vector<NodeId> asked = NodesOf(input.graph, {&input.spec.fetches, &input.spec.targets});
   if (!input.spec.loss.empty()) asked.push_back(input.graph.FindEndpoint(input.spec.loss).node);
   for (const auto& [name, feed] : input.spec.feeds) asked.push_back(input.graph.FindEndpoint(name).node);
   const IdVector<NodeId, char> step = NeededBy(input.graph, input.spec, asked);
   const IdVector<NodeId, char> init =
       NeededBy(input.graph, input.spec, NodesOf(input.graph, {&input.spec.init}));
-  const LayoutPlan plan(input.graph, input.info, step, static_cast<int64_t>(devices.size()));
-  if (!plan.HasPartsOfVariables()) RefuseUncut(input, static_cast<int64_t>(devices.size()));
-  return WriteSplitStep(input, plan, step, init, devices);
+  const auto devices = static_cast<int64_t>(groups[0].size());
+  const LayoutPlan plan(input.graph, input.info, step, devices);
+  if (!plan.HasPartsOfVariables()) RefuseUncut(input, devices);
+  return WriteSplitStep(input, plan, step, init, groups, origins);
+}
+
+}  // namespace
+
+std::vector<std::vector<std::string>> GroupsOf(const RewriteInput& input, int size) {
+  std::vector<std::vector<std::string>> groups;
+  for (size_t i = 0; i < input.gpus.size(); ++i) {
+    if (i % static_cast<size_t>(size) == 0) groups.emplace_back();
+    groups.back().push_back(input.machine.device(input.gpus[i]).name);
+  }
+  return groups;
+}
+
+StepGraph SplitOverMatrices(const RewriteInput& input) {
+  if (input.gpus.size() < 2)
+    Throw(Code::kInvalidArgument, "tensor-parallel: the machine has fewer than two GPUs");
+  return SplitStep(input, GroupsOf(input, static_cast<int>(input.gpus.size())));
+}
+
+StepGraph SplitInGroups(const RewriteInput& input, const StepGraph& step, int group,
+                        IdVector<NodeId, PartOfNode>* origins) {
+  const GraphInfo info = InferGraph(step.graph, StepRequestOf(step.graph, step.spec).feeds);
+  const RewriteInput written{step.graph, step.spec, info, input.machine, input.costs, input.gpus};
+  return SplitStep(written, GroupsOf(input, group), origins);
 }
 
 }  // namespace lanescope

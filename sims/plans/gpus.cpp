@@ -27,6 +27,9 @@ constexpr std::array<ProductLaw, kNumFormats> kHopper = {{{.836, .830, .824, 143
                                                           {.770, .699, .554, 287.4, 2.74e-6, .71, .045}}};
 constexpr AttentionLaw kHopperAttention = {.651, .458, 0, .505, 6e-6, .053};
 constexpr double kAmpereSustained = .917, kHopperSustained = .896;
+// Fitted to B200. A GB200 has the same chip and a higher power limit, so that its clock sinks no further,
+// though those whose products were measured fell to .772.
+constexpr double kBlackwellSustained = .868;
 
 constexpr GpuLaws kGpus[] = {
     {"A100-SXM-80GB", kAmpereSustained, kAmpere, kAmpereAttention},
@@ -41,14 +44,14 @@ constexpr GpuLaws kGpus[] = {
        {.742, .675, .540, 251.9, 2.55e-6, .67, .056}}},
      {.630, .451, 163, .486, 6e-6, .065}},
     {"B200-SXM",
-     .868,
+     kBlackwellSustained,
      {{{.738, .661, .690, 82.6, 2.55e-6, .61, .036},
        {.654, .619, .190, 333.2, 3.88e-6, .67, .072},
        {.623, .742, .388, 450.3, 3.26e-6, .27, .043},
        {.498, .555, .320, 623.5, 2.78e-6, .48, .054}}},
      {.574, .317, 355, .519, 6e-6, .093}},
     {"GB200",
-     .772,
+     kBlackwellSustained,
      {{{.711, .673, .683, 60.9, 2.73e-6, .63, .041},
        {.676, .311, .365, 356.3, 4.75e-6, 1, .074},
        {.736, .658, .350, 531.3, 2.82e-6, .26, .040},

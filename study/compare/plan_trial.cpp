@@ -54,13 +54,19 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
   if (plan.gpus() == 1) return {"single", "", ""};
   if (plan.cp > 1 || plan.ep > 1)
     return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)"), ""};
-  if ((plan.dp > 1) + (plan.tp > 1) + (plan.pp > 1) > 1)
-    return {"", "no strategy joins two ways to split a model", ""};
   if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again", ""};
-  if (plan.tp > 1) return {"tensor-parallel", "", plan.sp ? "sp" : ""};
-  if (plan.dp > 1) return OfReplicas(plan);
-  return plan.vpp == 1 ? StrategyOfPlan{"pipeline", "", ""}
-                       : StrategyOfPlan{"", "no strategy interleaves the stages of a pipeline (vpp)", ""};
+  if (plan.vpp > 1) return {"", "no strategy interleaves the stages of a pipeline (vpp)", ""};
+  // Outer factors first: replicas of stages of GPUs that share matrices.
+  StrategyOfPlan how = plan.dp > 1 ? OfReplicas(plan) : StrategyOfPlan{};
+  if (plan.dp > 1 && how.strategy.empty()) return how;
+  if (plan.pp > 1 && how.strategy == "fsdp") return {"", "no strategy shards the stages of a pipeline", ""};
+  const auto add = [&](const char* name, int gpus) {
+    if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
+  };
+  add("pipeline", plan.pp);
+  add("tensor-parallel", plan.tp);
+  how.left_out = plan.sp ? "sp" : "";
+  return how;
 }
 
 PlanTrial TryPlan(const Plan& plan, const std::string& graph, int steps, Cancellation* cancellation) {

@@ -28,8 +28,9 @@ bool IsModelledCluster(const Machine& machine) {
 
 PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, const Machine& machine,
                         const CostModel& costs, const PlaceOptions& options) {
-  if (const GraphStrategy* rewriting = FindGraphStrategy(strategy)) {
-    StepGraph step = rewriting->rewrite({workload.graph(), workload.spec(), workload.info(), machine, costs});
+  if (IsGraphStrategy(strategy)) {
+    StepGraph step =
+        RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
     WorkloadOptions same;
     same.soft_placement = workload.placer().soft_placement;
     same.all_reduce = workload.all_reduce();

@@ -66,6 +66,13 @@ def test_trains_in_parts_as_whole(make, tmp_path):
         parts = train(graph, tmp_path / gpus, "--strategy", "tensor-parallel", "--machine",
                       MACHINES / f"{gpus}-virtual-gpus.json")
         assert parts == pytest.approx(one, rel=1e-5)
+    for outer in ("data-parallel", "fsdp", "pipeline"):
+        parts = train(graph, tmp_path / outer, "--strategy", outer + "+tensor-parallel:2", "--machine",
+                      MACHINES / "four-virtual-gpus.json")
+        assert parts == pytest.approx(one, rel=1e-5), outer
+    parts = train(graph, tmp_path / "pipelines", "--strategy", "data-parallel+pipeline:2", "--machine",
+                  MACHINES / "four-virtual-gpus.json")
+    assert parts == pytest.approx(one, rel=1e-5)
 
 
 def test_names_the_number_of_gpus_that_divides_the_heads(tmp_path):

@@ -16,7 +16,8 @@ using ::testing::HasSubstr;
 
 std::string StrategyFor(const std::string& plan) { return FindStrategyOf(ParsePlan(plan)).strategy; }
 
-// Law: a plan that splits a model in one way has a strategy; what no strategy does is said.
+// Law: a plan that splits a model in one way has a strategy, and one that splits it in several a product of
+// strategies, outer factors first; what no strategy does is said.
 TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=4"), "data-parallel");
   EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2"), "fsdp");
@@ -25,7 +26,12 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(FindStrategyOf(ParsePlan("tp=2")).left_out, "");
   EXPECT_EQ(StrategyFor("pp=2"), "pipeline");
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=4,shard=zero1")).why_not, HasSubstr("zero1"));
-  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,tp=2")).why_not, HasSubstr("joins"));
+  EXPECT_EQ(StrategyFor("dp=2,tp=4"), "data-parallel+tensor-parallel:4");
+  EXPECT_EQ(StrategyFor("pp=2,tp=4"), "pipeline+tensor-parallel:4");
+  EXPECT_EQ(StrategyFor("dp=2,pp=4"), "data-parallel+pipeline:4");
+  EXPECT_EQ(StrategyFor("dp=2,tp=2,pp=4"), "data-parallel+pipeline:4+tensor-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,tp=2,shard=fsdp2"), "fsdp+tensor-parallel:2");
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=fsdp2")).why_not, HasSubstr("stages"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("pp=2,vpp=2")).why_not, HasSubstr("vpp"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2")).why_not, HasSubstr("cp"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=full")).why_not, HasSubstr("again"));

@@ -44,9 +44,10 @@ class Model {
     feed.high = type == DataType::kFloat ? 1 : 7;
     return graph_.Placeholder(name, type, shape);
   }
-  Endpoint Weight(const std::string& name, const Shape& shape) {
+  Endpoint Weight(const std::string& name, const Shape& shape, const std::string& device = "") {
+    NodeBuilder variable = graph_.Op("VariableV2", name);
     const Endpoint weight =
-        graph_.Op("VariableV2", name).Attr("dtype", DataType::kFloat).Attr("shape", shape).Build();
+        variable.Attr("dtype", DataType::kFloat).Attr("shape", shape).Device(device).Build();
     std::vector<float> values(static_cast<size_t>(shape.NumElements()));
     for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(7 * i + shape.rank()));
     const Endpoint value = graph_.Const("first/" + name, Tensor::FromValues(shape, values));
@@ -70,9 +71,9 @@ class Model {
   Endpoint Number(const std::string& name, int32_t value) { return graph_.Scalar(name, value); }
   Endpoint Scalar(const std::string& name, float value) { return graph_.Scalar(name, value); }
   // The mean of the squares of a matrix.
-  void Loss(Endpoint matrix) {
+  Endpoint Loss(Endpoint matrix) {
     const Endpoint square = Op("Square", "square").Input(matrix).Build();
-    Op("Mean", "loss").Input(square).Input(Numbers("axes", {0, 1})).Build();
+    return Op("Mean", "loss").Input(square).Input(Numbers("axes", {0, 1})).Build();
   }
   void Step(const std::string& name, Endpoint weight, Endpoint gradient) {
     const Endpoint rate = Scalar(name + "/rate", 0.05f);
@@ -133,6 +134,55 @@ TEST(TensorParallelTest, TrainsLikeOneDevice) {
   for (const int gpus : {2, 4}) {
     EXPECT_NEAR(LossAfter(workload, "tensor-parallel", VirtualMachine(gpus, 1), 5) / one, 1, 1e-5) << gpus;
   }
+}
+
+// Law: weights of which a loss takes the squares, and which decay, are cut as without that, whatever comes
+// first in the graph; the squares of parts are terms of the loss.
+TEST(TensorParallelTest, LossOfWeightsLeavesThemInParts) {
+  Model model;
+  const Endpoint v = model.Weight("v", Shape{4, 8});
+  const Endpoint squares = model.Op("L2Loss", "a_squares").Input(v).Build();
+  const Endpoint decayed = model.Op("Mul", "a_decayed").Input(v).Input(model.Scalar("decay", 0.1f)).Build();
+  const Endpoint x = model.Input("x", Shape{6, 4});
+  const Endpoint y = model.Product("y", x, v);
+  model.Op("AddV2", "total").Input(model.Loss(y)).Input(squares).Build();
+  const Endpoint dy = model.Op("Mul", "dy").Input(y).Input(model.Scalar("share", 2.0f / 48)).Build();
+  model.Step("v", v, model.Op("AddV2", "dv").Input(model.Product("xdy", x, dy, true)).Input(decayed).Build());
+  const Workload workload = model.Take("total");
+  EXPECT_EQ(ShapeOfPart(Split(workload, 2).graph, "v"), (Shape{4, 4}));
+  EXPECT_NEAR(LossAfter(workload, "tensor-parallel", VirtualMachine(2, 1), 5) /
+                  LossAfter(workload, "single", VirtualMachine(1, 1), 5),
+              1, 1e-5);
+}
+
+// Law: matrices that the graph keeps on the host are no matter of GPUs, and the error says why.
+TEST(TensorParallelTest, MatricesOnTheHostAreNamed) {
+  Model model;
+  model.Loss(model.Product("y", model.Input("x", Shape{6, 4}), model.Weight("v", Shape{4, 8}, "/cpu:0")));
+  const Workload workload = model.Take();
+  const std::string refusal = RefusalOf([&] { Split(workload, 2); });
+  EXPECT_THAT(refusal, HasSubstr("keeps 'v' on the host"));
+  EXPECT_THAT(refusal, HasSubstr("'/cpu:0'"));
+}
+
+// Law: bfloat16 crosses as it is, in half the bytes of float.
+TEST(TensorParallelTest, CollectivesTakeBfloat16) {
+  Model model;
+  const auto cast = [&](const std::string& name, Endpoint of, DataType to) {
+    return model.Op("Cast", name).Input(of).Attr("DstT", to).Build();
+  };
+  const Endpoint x = cast("x16", model.Input("x", Shape{6, 4}), DataType::kBfloat16);
+  const Endpoint v = cast("v16", model.Weight("v", Shape{4, 8}), DataType::kBfloat16),
+                 w = cast("w16", model.Weight("w", Shape{8, 4}), DataType::kBfloat16);
+  model.Loss(cast("y32", model.Product("y", model.Product("h", x, v), w), DataType::kFloat));
+  const Workload workload = model.Take();
+  const StepGraph written = Split(workload, 2);
+  const auto sum = std::ranges::find(written.graph.nodes(), "NcclAllReduce", &Node::op);
+  ASSERT_NE(sum, written.graph.nodes().end());
+  EXPECT_EQ(sum->TypeAttr("T"), DataType::kBfloat16);
+  EXPECT_NEAR(LossAfter(workload, "tensor-parallel", VirtualMachine(2, 1), 1) /
+                  LossAfter(workload, "single", VirtualMachine(1, 1), 1),
+              1, 1e-2);
 }
 
 // Words of which the input and the output have one table, and a loss over all of them.

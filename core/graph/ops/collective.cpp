@@ -64,7 +64,8 @@ void RegisterTransfers(const OpLister& op) {
 
 void RegisterCollectiveOps(OpRegistry& registry) {
   const OpLister op(registry);
-  const std::string nccl_type = "T: {half, float, double, index}";
+  // Wider than TensorFlow's by bfloat16, which NCCL has: as float, a collective would move twice the bytes.
+  const std::string nccl_type = "T: {bfloat16, half, float, double, index}";
   op("NcclAllReduce(input: T) -> (data: T)",
      "reduction: {'min', 'max', 'prod', 'sum'}; " + nccl_type + "; num_devices: int; shared_name: string")
       .Infer(SameShape)
@@ -76,7 +77,7 @@ void RegisterCollectiveOps(OpRegistry& registry) {
   op("NcclBroadcast(input: T) -> (output: T)", nccl_type + "; shape: shape").Infer(SameShape);
 
   const std::string reduced = "T: {bfloat16, half, float, double, index}; ";
-  const std::string any = "T: {half, float, double, index}; ",
+  const std::string any = "T: {bfloat16, half, float, double, index}; ",
                     sent = "T: {bool, half, float, double, index}; ";
   const std::string keys = "group_size: int; group_key: int; instance_key: int; ";
   const std::string hints = "communication_hint: string = 'auto'; timeout_seconds: float = 0";
