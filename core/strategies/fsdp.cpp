@@ -95,8 +95,9 @@ IdVector<NodeId, PassOf> PartsOf(const Graph& graph, const RunSpec& spec,
 }
 
 // Every node of the replicated step, those last that join what the replicas made.
-IdVector<NodeId, ShardedNode> NodesOf(const RewriteInput& input, const IdVector<NodeId, ReplicaRole>& roles,
-                                      int replicas, const Graph& written) {
+IdVector<NodeId, ShardedNode> ShardedNodesOf(const RewriteInput& input,
+                                             const IdVector<NodeId, ReplicaRole>& roles, int replicas,
+                                             const Graph& written) {
   const IdVector<NodeId, PassOf> parts = PartsOf(input.graph, input.spec, roles);
   IdVector<NodeId, ShardedNode> nodes;
   for (const NodeId id : input.graph.node_ids()) {
@@ -131,7 +132,7 @@ StepGraph ShardOverGroups(const RewriteInput& input, int group) {
                            return replica < 0 ? std::string() : groups[static_cast<size_t>(replica)][0];
                          }};
   StepGraph step = Replicate(input, plan, roles).step;
-  IdVector<NodeId, ShardedNode> nodes = NodesOf(input, roles, plan.replicas, step.graph);
+  IdVector<NodeId, ShardedNode> nodes = ShardedNodesOf(input, roles, plan.replicas, step.graph);
   if (group > 1) {
     IdVector<NodeId, PartOfNode> origins;
     step = SplitInGroups(input, step, group, &origins);
