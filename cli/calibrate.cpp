@@ -51,7 +51,6 @@ traces::TraceRun ReadMeasuredRun(const std::string& path, int run) {
     Throw(Code::kInvalidArgument, "run {} is simulated; a cost model needs a measured run", run);
   if (trace.info.machine_json.empty())
     Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
-  NoteInferredQueues(trace);
   return trace;
 }
 

@@ -109,7 +109,6 @@ void ExportTrace(const ExportOptions& options) {
     return;
   }
   const traces::TraceRun run = traces::TraceReader(AsTrace(reference.path)).ReadRun(reference.run);
-  NoteInferredQueues(run);
   if (format->write == nullptr) return WriteChakraFiles(run, reference.path, out);
   WriteExport(out, [&](const traces::ExportOutput& write) { format->write(run, write); });
 }

@@ -17,7 +17,6 @@ study::MeasuredRun ReadRun(traces::TraceReader& reader, const traces::TraceRunIn
                            std::span<const study::Quantity> quantities) {
   traces::TraceRun run;
   const RunView view = traces::StreamView(reader, info.id, &run);
-  NoteInferredQueues(run);
   int64_t peak_bytes = 0;
   for (const auto& [device, bytes] : traces::ComputeStatistics(run).peak_bytes) peak_bytes += bytes;
   study::MeasuredRun measured{study::SampleRun(view, peak_bytes, quantities), ProfileRun(view)};

@@ -86,8 +86,7 @@ RunPair ParseRunPair(const std::vector<std::string>& arguments) {
 
 ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
   traces::TraceReader reader(AsTrace(reference.path));
-  const auto whole = [&](traces::TraceRun* run, const RunView& view) -> RunProfile {
-    NoteInferredQueues(*run);
+  const auto whole = [&](const RunView& view) -> RunProfile {
     if (view.lanes.empty() && !reader.is_ours()) {
       Throw(Code::kFailedPrecondition,
             "run {} of {} has nothing that ran on a device, and ranges of hosts are not compared; see "
@@ -100,11 +99,11 @@ ProfiledRun ReadProfile(const RunReference& reference, int step, bool origins) {
   traces::TraceRun run;
   if (origins) {
     run = reader.ReadRun(reference.run);
-    RunProfile profile = whole(&run, traces::ViewOfRun(run));
+    RunProfile profile = whole(traces::ViewOfRun(run));
     return {run.info, std::move(profile), traces::LaunchOrigins(run)};
   }
   const RunView view = traces::StreamView(reader, reference.run, &run);
-  RunProfile profile = whole(&run, view);
+  RunProfile profile = whole(view);
   return {run.info, std::move(profile), {}};
 }
 
@@ -157,11 +156,6 @@ void PrintMatched(const traces::MatchedRuns& matched) {
 
 std::string MatchedBy(const traces::MatchedRuns& matched) {
   return matched.by_operators ? "operator" : matched.of_kernels ? "kernel" : "op";
-}
-
-void NoteInferredQueues(const traces::TraceRun& run) {
-  if (!run.queues_inferred()) return;
-  PrintNote("run {} was recorded by an older version: what its queues are is inferred\n", run.info.id);
 }
 
 std::string Describe(const RunReference& reference, const traces::TraceRunInfo& info) {

@@ -51,8 +51,6 @@ traces::MatchedRuns MatchByOperators(const RunPair& pair, const RunProfile& a, c
 void PrintMatched(const traces::MatchedRuns& matched);
 // "op", "kernel" or "operator".
 std::string MatchedBy(const traces::MatchedRuns& matched);
-// Says that the run's queues are inferred, if they are.
-void NoteInferredQueues(const traces::TraceRun& run);
 
 // "run 2 of t.db: dual.pbtxt annotated, simulated".
 std::string Describe(const RunReference& reference, const traces::TraceRunInfo& info);

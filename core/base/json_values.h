@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of a JSON file's values, in words, for readers that say where a value stands; empty: none.
-// Internal to core: brings in the JSON library.
+// Checks of a value of a JSON file: they say what is wrong in words, and readers where it stands. Empty:
+// nothing. Internal to core: brings in the JSON library.
 #pragma once
 
 #include <fmt/format.h>

@@ -184,7 +184,6 @@ struct RunData {
   std::vector<RunView::Step> steps;  // ascending
   std::vector<RunCommand> commands;  // by (schedule, id)
   std::vector<RunView::Queue> queues;
-  bool queues_inferred = false;        // the file does not tell what they are (TraceQueue)
   std::vector<RunView::Route> routes;  // of copies of no command; devices by index
   std::vector<std::string> signatures;
   std::vector<RunCall> calls;

@@ -35,7 +35,6 @@ void DescribeNodes(const traces::TraceRun& run, RunFrame* frame) {
 }
 
 void DescribeCommands(const traces::TraceRun& run, RunFrame* frame) {
-  frame->data.queues_inferred = run.queues_inferred();
   for (size_t i = 0; i < run.commands.size(); ++i) {
     const traces::TraceCommand& from = run.commands[i];
     RunCommand& command = frame->data.commands[i];

@@ -65,7 +65,6 @@ std::string NoteOf(const std::vector<std::shared_ptr<const RunData>>& runs) {
     if (run->complete && run->empty()) add(name + " has no activities");
     if (run->dropped > 0) add(fmt::format("{} lost {} records", name, run->dropped));
     if (run->invalid_rows > 0) add(fmt::format("{} has {} unusable rows, left out", name, run->invalid_rows));
-    if (run->queues_inferred) add(name + " is of an older version: what its queues are is inferred");
     if (!run->error.empty()) add(fmt::format("{} failed: {}", name, run->error));
   }
   return note;

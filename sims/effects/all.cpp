@@ -52,6 +52,15 @@ void EffectSet::Lengthen(const Schedule& schedule, const Machine& machine,
   for (const auto& [kind, effect] : effects_) effect->Lengthen(schedule, machine, ns);
 }
 
+int64_t EffectSet::Without(MeasuredLaunch launch, const Machine& machine) const {
+  const auto all = AllEffects();
+  for (auto kind = all.rbegin(); kind != all.rend(); ++kind) {
+    if (const auto found = effects_.find(*kind); found != effects_.end())
+      launch.ns = found->second->Without(launch, machine);
+  }
+  return launch.ns;
+}
+
 double EffectSet::Residual(const Schedule& schedule, const Machine& machine) const {
   double largest = 0;
   for (const auto& [kind, effect] : effects_)
@@ -66,6 +75,14 @@ void EffectSet::HandOn(EffectSet* effects) const {
 EffectSet UnmeasuredEffects() {
   EffectSet effects;
   effects.Put(LinkSharing());
+  return effects;
+}
+
+EffectSet EffectsOf(const MachineFigures& figures) {
+  EffectSet effects;
+  for (const EffectKind* kind : AllEffects()) {
+    if (kind->take != nullptr) kind->take(figures, &effects);
+  }
   return effects;
 }
 

@@ -3,6 +3,7 @@
 
 #include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
+#include "sims/effects/machine_figures.h"
 #include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
@@ -22,6 +23,12 @@ void WriteCopyCores(const EffectSet& effects, CostFileWriter* file) {
     file->file()["interference"]["host"]["copy_cores"] = effects.Get<CopyCores>().cores;
 }
 
+void TakeCopyCores(const MachineFigures& figures, EffectSet* effects) {
+  CopyCores copies;
+  copies.cores = figures.copy_cores;
+  effects->Put(copies);
+}
+
 }  // namespace
 
 constinit const EffectKind CopyCores::kKind = {.name = "copies' cores",
@@ -30,7 +37,8 @@ constinit const EffectKind CopyCores::kKind = {.name = "copies' cores",
                                                .source = "a paced copy, measured",
                                                .in_durations = true,
                                                .read = ReadCopyCores,
-                                               .write = WriteCopyCores};
+                                               .write = WriteCopyCores,
+                                               .take = TakeCopyCores};
 
 void CopyCores::AddTo(SimulationModel* model) const {
   if (!model->interference) model->interference.emplace();

@@ -3,6 +3,7 @@
 
 #include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
+#include "sims/effects/machine_figures.h"
 #include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
@@ -20,6 +21,12 @@ void WriteCoreWait(const EffectSet& effects, CostFileWriter* file) {
     file->file()["interference"]["host"]["slice_ns"] = effects.Get<CoreWait>().slice_ns;
 }
 
+void TakeCoreWait(const MachineFigures& figures, EffectSet* effects) {
+  CoreWait wait;
+  wait.slice_ns = figures.slice_ns;
+  effects->Put(wait);
+}
+
 }  // namespace
 
 constinit const EffectKind CoreWait::kKind = {.name = "run-queue delay",
@@ -28,7 +35,8 @@ constinit const EffectKind CoreWait::kKind = {.name = "run-queue delay",
                                               .source = "the system's time slice",
                                               .in_durations = true,
                                               .read = ReadCoreWait,
-                                              .write = WriteCoreWait};
+                                              .write = WriteCoreWait,
+                                              .take = TakeCoreWait};
 
 void CoreWait::AddTo(SimulationModel* model) const {
   if (!model->interference) model->interference.emplace();

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sims/effects/cores.h"
 
+#include <algorithm>
+#include <cmath>
 #include <set>
 #include <string>
 
+#include "core/time/ticks.h"
 #include "sims/effects/cost_file.h"
+#include "sims/effects/machine_figures.h"
 #include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
@@ -64,6 +68,13 @@ void WriteCores(const EffectSet& effects, CostFileWriter* file) {
   }
 }
 
+void TakeCores(const MachineFigures& figures, EffectSet* effects) {
+  Cores cores;
+  cores.cores = figures.cores;
+  cores.others = figures.other_computers;
+  effects->Put(cores);
+}
+
 }  // namespace
 
 constinit const EffectKind Cores::kKind = {.name = "cores",
@@ -72,12 +83,20 @@ constinit const EffectKind Cores::kKind = {.name = "cores",
                                            .source = "the system",
                                            .in_durations = true,
                                            .read = ReadCores,
-                                           .write = WriteCores};
+                                           .write = WriteCores,
+                                           .take = TakeCores};
 
 void Cores::AddTo(SimulationModel* model) const {
   if (!model->interference) model->interference.emplace();
   model->interference->host.cores = cores;
   model->interference->other_computers = others;
+}
+
+int64_t Cores::Without(const MeasuredLaunch& launch, const Machine& machine) const {
+  const double speed = Computers(others).SpeedOf(machine.device(launch.ran_on)).Of(launch.work);
+  if (speed == 1) return launch.ns;
+  const double ns = speed * static_cast<double>(launch.ns);
+  return std::llround(std::min(ns, static_cast<double>(kMaxSimulatedNs)));
 }
 
 void Cores::HandOn(EffectSet* effects) const { effects->Put(*this); }

@@ -16,6 +16,8 @@ struct Cores final : Effect {
   std::vector<OtherComputer> others;  // beside it
 
   void AddTo(SimulationModel* model) const override;
+  // On the first computer.
+  int64_t Without(const MeasuredLaunch& launch, const Machine& machine) const override;
   void HandOn(EffectSet* effects) const override;
 };
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/graph/op.h"
 #include "core/machine/machine.h"
 #include "core/schedule/schedule.h"
 
@@ -20,7 +21,16 @@ class CostFileReader;
 class CostFileWriter;
 class EffectSet;
 class StepStarts;
+struct MachineFigures;
 struct SimulationModel;
+
+// A launch as it was measured.
+struct MeasuredLaunch {
+  OpWork work;
+  int64_t ns = 0;
+  int64_t fetched_bytes = 0;  // FetchedBytes of its command
+  DeviceId ran_on{0};         // number of the machine
+};
 
 // The numbers of one effect.
 class Effect {
@@ -30,6 +40,10 @@ class Effect {
   // Adds what launches take longer, in ns, to the times that they take by their work alone.
   virtual void Lengthen(const Schedule& /*schedule*/, const Machine& /*machine*/,
                         IdVector<CommandId, int64_t>* /*ns*/) const {}
+  // What a measured launch would have taken without it, in ns.
+  virtual int64_t Without(const MeasuredLaunch& launch, const Machine& /*machine*/) const {
+    return launch.ns;
+  }
   // How far steps that rely on the effect's rules lie from what was measured, nine in ten, as a fraction. 0:
   // no further than by how their commands vary.
   virtual double Residual(const Schedule& /*schedule*/, const Machine& /*machine*/) const { return 0; }
@@ -51,6 +65,8 @@ struct EffectKind {
   void (*read)(CostFileReader* file, EffectSet* effects) = nullptr;
   // Writes its keys: zeros where the effect is not in the set.
   void (*write)(const EffectSet& effects, CostFileWriter* file) = nullptr;
+  // Takes its numbers from microbenchmarks.
+  void (*take)(const MachineFigures& figures, EffectSet* effects) = nullptr;
   // Fits it to measured steps. What comes before it in AllEffects has been fitted. Null: microbenchmarks
   // measure it.
   void (*fit)(const StepStarts& starts, EffectSet* effects) = nullptr;
@@ -85,6 +101,8 @@ class EffectSet {
 
   SimulationModel Model() const;
   void Lengthen(const Schedule& schedule, const Machine& machine, IdVector<CommandId, int64_t>* ns) const;
+  // The last effect is taken out first.
+  int64_t Without(MeasuredLaunch launch, const Machine& machine) const;
   // The largest of all.
   double Residual(const Schedule& schedule, const Machine& machine) const;
   // What microbenchmarks have measured, in place of what `effects` has.
@@ -96,6 +114,8 @@ class EffectSet {
 
 // What machines have whose effects nobody measured: links that copies share.
 EffectSet UnmeasuredEffects();
+// All that microbenchmarks say something of.
+EffectSet EffectsOf(const MachineFigures& figures);
 // All that can be told from measured steps.
 EffectSet FitEffects(const StepStarts& starts);
 

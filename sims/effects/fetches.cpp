@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sims/effects/fetches.h"
 
+#include <algorithm>
+
 #include "sims/effects/cost_file.h"
+#include "sims/effects/machine_figures.h"
+#include "sims/engine/effect_constants.h"
 
 namespace lanescope::sims {
 namespace {
@@ -34,6 +38,12 @@ void WriteFetches(const EffectSet& effects, CostFileWriter* file) {
     file->file()[kCacheTransfers].push_back({{"bytes", point.bytes}, {"ns", point.ns}});
 }
 
+void TakeFetches(const MachineFigures& figures, EffectSet* effects) {
+  Fetches fetches;
+  fetches.curve = FetchCurve(figures.fetches);
+  effects->Put(fetches);
+}
+
 }  // namespace
 
 constinit const EffectKind Fetches::kKind = {.name = "cache transfers",
@@ -42,7 +52,8 @@ constinit const EffectKind Fetches::kKind = {.name = "cache transfers",
                                              .source = "two threads that hand bytes over, measured",
                                              .in_durations = true,
                                              .read = ReadFetches,
-                                             .write = WriteFetches};
+                                             .write = WriteFetches,
+                                             .take = TakeFetches};
 
 void Fetches::Lengthen(const Schedule& schedule, const Machine& machine,
                        IdVector<CommandId, int64_t>* ns) const {
@@ -51,6 +62,11 @@ void Fetches::Lengthen(const Schedule& schedule, const Machine& machine,
   for (const CommandId c : fetched.ids()) {
     if (fetched[c] > 0) (*ns)[c] += curve.Ns(fetched[c]);
   }
+}
+
+int64_t Fetches::Without(const MeasuredLaunch& launch, const Machine&) const {
+  if (launch.fetched_bytes <= 0) return launch.ns;
+  return std::max(launch.ns / kEffectConstants.kept_part, launch.ns - curve.Ns(launch.fetched_bytes));
 }
 
 void Fetches::HandOn(EffectSet* effects) const { effects->Put(*this); }

@@ -14,6 +14,7 @@ struct Fetches final : Effect {
   // Launches that read first what a copy brought.
   void Lengthen(const Schedule& schedule, const Machine& machine,
                 IdVector<CommandId, int64_t>* ns) const override;
+  int64_t Without(const MeasuredLaunch& launch, const Machine& machine) const override;
   void HandOn(EffectSet* effects) const override;
 };
 

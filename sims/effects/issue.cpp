@@ -16,7 +16,8 @@ namespace {
 constexpr double kMostFeedByteNs = 1000;
 
 void ReadIssue(CostFileReader* file, EffectSet* effects) {
-  // Recordings have the time that a stream's commands were once thought to be apart, which says nothing.
+  // Files of version 0.1 have the time that a stream's commands were once thought to be apart. It says
+  // nothing; the key goes with the version after 0.2, as keys with other names do.
   for (const DeviceKind kind : kDeviceKinds) {
     JsonObject* const device = file->Gaps(kind);
     if (device != nullptr && device->Has("issue_ns")) Nanoseconds(device, "issue_ns");
@@ -85,7 +86,7 @@ int64_t HostBegin(const StepStarts& starts, const StepStarts::Step& step) {
   return begin < INT64_MAX ? begin : INT64_MIN;
 }
 
-// Of commands that began late in a segment which was launched while the streams were idle, though nothing
+// Adds commands that began late in a segment which was launched while the streams were idle, though nothing
 // held them up: the time since its first command began, for each command before them.
 void AddLate(const StepStarts& starts, const StepStarts::Step& step, std::vector<double>* late) {
   constexpr int kBefore = 16;  // at least: the first ones begin later than that

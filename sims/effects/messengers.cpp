@@ -2,6 +2,7 @@
 #include "sims/effects/messengers.h"
 
 #include "sims/effects/cost_file.h"
+#include "sims/effects/machine_figures.h"
 #include "sims/engine/simulation_model.h"
 
 namespace lanescope::sims {
@@ -22,6 +23,14 @@ void WriteMessengers(const EffectSet& effects, CostFileWriter* file) {
   file->file()["gaps"]["message_byte_ns"] = messengers.byte_ns;
 }
 
+void TakeMessengers(const MachineFigures& figures, EffectSet* effects) {
+  if (!figures.message) return;
+  Messengers messengers;
+  messengers.overhead_ns = figures.message->end_ns;
+  messengers.byte_ns = figures.message->byte_ns;
+  effects->Put(messengers);
+}
+
 }  // namespace
 
 constinit const EffectKind Messengers::kKind = {
@@ -31,7 +40,8 @@ constinit const EffectKind Messengers::kKind = {
     .source = "chains of messages between the tasks",
     .in_durations = true,
     .read = ReadMessengers,
-    .write = WriteMessengers};
+    .write = WriteMessengers,
+    .take = TakeMessengers};
 
 void Messengers::AddTo(SimulationModel* model) const {
   model->delays.message_overhead_ns = overhead_ns;

@@ -6,6 +6,7 @@
 
 #include "sims/effects/cores.h"
 #include "sims/effects/cost_file.h"
+#include "sims/effects/machine_figures.h"
 #include "sims/engine/effect_constants.h"
 #include "sims/engine/simulation_model.h"
 
@@ -36,6 +37,16 @@ void WriteSharedGpu(const EffectSet& effects, CostFileWriter* file) {
   }
 }
 
+void TakeSharedGpu(const MachineFigures& figures, EffectSet* effects) {
+  SharedGpu gpu;
+  for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
+    // Measured factors below 1 are noise.
+    for (size_t beside = 0; beside < kNumWorkClasses; ++beside)
+      gpu.slowdown[victim][beside] = std::max(1.0, figures.gpu_slowdown[victim][beside]);
+  }
+  effects->Put(gpu);
+}
+
 }  // namespace
 
 constinit const EffectKind SharedGpu::kKind = {.name = "shared GPU",
@@ -44,7 +55,8 @@ constinit const EffectKind SharedGpu::kKind = {.name = "shared GPU",
                                                .source = "pairs of commands side by side, measured",
                                                .in_durations = true,
                                                .read = ReadSharedGpu,
-                                               .write = WriteSharedGpu};
+                                               .write = WriteSharedGpu,
+                                               .take = TakeSharedGpu};
 
 void SharedGpu::AddTo(SimulationModel* model) const {
   if (!model->interference) model->interference.emplace();

@@ -10,9 +10,7 @@
 #include "core/base/statistics.h"
 #include "core/machine/copy_time.h"
 #include "core/schedule/cost.h"
-#include "core/time/ticks.h"
 #include "sims/cost/roofline_fit.h"
-#include "sims/engine/effect_constants.h"
 
 namespace lanescope::sims {
 namespace {
@@ -137,24 +135,6 @@ SampleSummary Summarise(const std::vector<int64_t>& ns) {
   for (const int64_t x : ns) distances.push_back(std::abs(x - summary.ns));
   summary.spread_ns = std::llround(Quantile(distances, 0.9));
   return summary;
-}
-
-std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve& fetches) {
-  for (OpSample& op : ops) {
-    if (op.fetched_bytes > 0)
-      op.ns = std::max(op.ns / kEffectConstants.kept_part, op.ns - fetches.Ns(op.fetched_bytes));
-  }
-  return ops;
-}
-
-std::vector<OpSample> OnFirstComputer(std::vector<OpSample> ops, const Machine& machine,
-                                      const Computers& computers) {
-  for (OpSample& op : ops) {
-    const double speed = computers.SpeedOf(machine.device(op.ran_on)).Of(op.work);
-    const double ns = speed * static_cast<double>(op.ns);
-    if (speed != 1) op.ns = std::llround(std::min(ns, static_cast<double>(kMaxSimulatedNs)));
-  }
-  return ops;
 }
 
 CostTable CalibrateCosts(std::span<const OpSample> ops, std::span<const CopySample> copies,

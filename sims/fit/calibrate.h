@@ -10,8 +10,6 @@
 #include "core/graph/op.h"
 #include "core/machine/machine.h"
 #include "sims/cost/cost_table.h"
-#include "sims/effects/fetch_cost.h"
-#include "sims/engine/computers.h"
 #include "sims/steps/measured_steps.h"
 
 namespace lanescope::sims {
@@ -42,14 +40,6 @@ struct SampleSummary {
 };
 // Empty input: zeros.
 SampleSummary Summarise(const std::vector<int64_t>& ns);
-
-// The samples as they would be had every launch found its inputs in its own caches: less what `fetches` says
-// of their fetched bytes, but never less than half.
-std::vector<OpSample> WithoutFetches(std::vector<OpSample> ops, const FetchCurve& fetches);
-
-// The samples as they would be had every launch run on the first computer.
-std::vector<OpSample> OnFirstComputer(std::vector<OpSample> ops, const Machine& machine,
-                                      const Computers& computers);
 
 // Steps below `warmup_steps` do not count. Samples without a positive time do not either (a timer too coarse
 // to see the op) unless an op has no other. Fills launches and copies of the table, sorted.

@@ -4,8 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sims/effects/cores.h"
-#include "sims/effects/fetches.h"
+#include "sims/effects/fetch_cost.h"
 #include "sims/effects/front_end.h"
 #include "sims/engine/simulator.h"
 #include "sims/steps/measured_steps.h"
@@ -69,8 +68,8 @@ void AddSamples(const CalibrationInput& from, CalibrationInput* to) {
 
 CostTable FitCosts(const CalibrationInput& input, const EffectSet& measured, const Machine& machine,
                    const std::string& calibrated_on) {
-  std::vector<OpSample> ops = WithoutFetches(input.ops, measured.Get<Fetches>().curve);
-  ops = OnFirstComputer(std::move(ops), machine, Computers(measured.Get<Cores>().others));
+  std::vector<OpSample> ops = input.ops;
+  for (OpSample& op : ops) op.ns = measured.Without({op.work, op.ns, op.fetched_bytes, op.ran_on}, machine);
   CostTable table = CalibrateCosts(ops, input.copies, machine, 0);
   table.calibrated_on = calibrated_on;
   table.effects = input.effects;

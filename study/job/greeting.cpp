@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kBegin = "lanescope protocol ", kEnd = " on ";
 
-// The text before the host: "lanescope protocol 1 on ". Empty for a text that is no greeting.
+// The part before the host: "lanescope protocol 1 on ". Empty for what is no greeting.
 std::string_view ProgramOf(std::string_view greeting) {
   const size_t end = greeting.find(kEnd);
   if (!greeting.starts_with(kBegin) || end == std::string_view::npos) return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first text between processes that were started together. Internal to study.
+// Processes that were started together greet each other before anything else. Internal to study.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ std::string Greeting(const std::string& host, int64_t protocol = kJobProtocol);
 // Why they cannot work together, by rank: the first that has another number than rank 0. Empty: they can.
 std::string ProblemOfGreetings(const std::vector<std::string>& greetings);
 
-// The hosts of greetings without a problem, by rank.
+// By rank, of greetings without a problem.
 std::vector<std::string> HostsOfGreetings(const std::vector<std::string>& greetings);
 
 }  // namespace lanescope::study

@@ -9,12 +9,7 @@
 #include "core/base/processors.h"
 #include "core/graph/signature.h"
 #include "core/schedule/fused_cost.h"
-#include "sims/effects/copy_cores.h"
-#include "sims/effects/core_wait.h"
-#include "sims/effects/cores.h"
-#include "sims/effects/fetches.h"
-#include "sims/effects/messengers.h"
-#include "sims/effects/shared_gpu.h"
+#include "sims/effects/machine_figures.h"
 #include "sims/fit/fit_chain.h"
 #include "sims/fit/step_samples.h"
 #include "sims/steps/measured_steps.h"
@@ -31,39 +26,20 @@ std::string OpOfNode(const Graph& graph, int node) {
   return node >= 0 && static_cast<size_t>(node) < graph.num_nodes() ? graph.node(NodeId(node)).op : "";
 }
 
-// Effects as microbenchmarks measured them; none where nothing was measured.
-sims::EffectSet EffectsOf(const MachineMeasurement& measured, const Machine& machine) {
-  sims::EffectSet effects;
-  sims::Cores cores;
-  cores.cores = measured.host.cores;
-  cores.others = measured.other_computers;
-  effects.Put(cores);
-  sims::CopyCores copies;
-  copies.cores = measured.host.copy_cores;
-  effects.Put(copies);
-  sims::CoreWait wait;
-  wait.slice_ns = measured.host.slice_ns;
-  effects.Put(wait);
-  // One matrix stands for all GPUs: the first one's. Measured factors below 1 are noise.
-  sims::SharedGpu gpu;
-  for (size_t v = 0; !measured.gpus.empty() && v < kNumWorkClasses; ++v) {
-    for (size_t n = 0; n < kNumWorkClasses; ++n)
-      gpu.slowdown[v][n] = std::max(1.0, measured.gpus.front().slowdown[v][n]);
-  }
-  effects.Put(gpu);
-  std::vector<sims::FetchCurve::Point> points;
-  for (const exec::FetchTime& time : measured.fetches) points.push_back({time.bytes, time.extra_ns});
-  sims::Fetches fetches;
-  fetches.curve = sims::FetchCurve(std::move(points));
-  effects.Put(fetches);
+sims::MachineFigures FiguresOf(const MachineMeasurement& measured, const Machine& machine) {
+  sims::MachineFigures figures;
+  figures.cores = measured.host.cores;
+  figures.other_computers = measured.other_computers;
+  figures.copy_cores = measured.host.copy_cores;
+  figures.slice_ns = measured.host.slice_ns;
+  // The first GPU's stand for all.
+  if (!measured.gpus.empty()) figures.gpu_slowdown = measured.gpus.front().slowdown;
+  for (const exec::FetchTime& time : measured.fetches) figures.fetches.push_back({time.bytes, time.extra_ns});
   if (measured.messages.schedule != nullptr) {
     const MessageOverhead overhead = OverheadOfMessages(machine, measured.small_messages, measured.messages);
-    sims::Messengers messengers;
-    messengers.overhead_ns = overhead.end_ns;
-    messengers.byte_ns = overhead.byte_ns;
-    effects.Put(messengers);
+    figures.message = {overhead.end_ns, overhead.byte_ns};
   }
-  return effects;
+  return figures;
 }
 
 }  // namespace
@@ -114,7 +90,7 @@ sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasu
   for (const exec::LinkTime& link : measured->links)
     all.copies.push_back({link.src, link.dst, link.bytes, link.ns, 0});
   sims::CostTable table =
-      lanescope::sims::FitCosts(all, EffectsOf(*measured, machine), machine, calibrated_on);
+      lanescope::sims::FitCosts(all, sims::EffectsOf(FiguresOf(*measured, machine)), machine, calibrated_on);
   if (measured->handoffs.schedule != nullptr) {
     const Schedule& chain = *measured->handoffs.schedule;
     sims::FitChain(chain, machine, sims::GroupSteps(chain, measured->handoffs.events, 0), &table.effects);

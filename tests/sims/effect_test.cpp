@@ -14,9 +14,15 @@
 
 #include "core/schedule/stream_issue.h"
 #include "sims/cost/cost_model.h"
+#include "sims/effects/copy_cores.h"
+#include "sims/effects/core_wait.h"
+#include "sims/effects/cores.h"
 #include "sims/effects/fetches.h"
 #include "sims/effects/front_end.h"
 #include "sims/effects/issue.h"
+#include "sims/effects/machine_figures.h"
+#include "sims/effects/messengers.h"
+#include "sims/effects/shared_gpu.h"
 #include "sims/effects/stream_handoff.h"
 #include "sims/engine/effect_constants.h"
 #include "sims/predict/predict.h"
@@ -309,6 +315,32 @@ TEST(Effects, FetchesAreOfTheFirstReaderOfACopy) {
     if (effect->name == "cache transfers") world.settings.effects.Remove(*effect);
   }
   EXPECT_EQ(launches()[CommandId(1)], 1000);
+}
+
+// Laws: what microbenchmarks found is in the effects that it is of; messages that nobody measured are of
+// none. A measured launch is less what fetching took.
+TEST(EffectTest, FiguresOfAMachineAreOfTheirEffects) {
+  MachineFigures figures;
+  figures.cores = 4;
+  figures.copy_cores = 0.25;
+  figures.slice_ns = 3000;
+  figures.gpu_slowdown[0][1] = 1.5;
+  figures.gpu_slowdown[1][0] = 0.9;  // noise
+  figures.fetches = {{100, 40}};
+  EXPECT_EQ(EffectsOf(figures).Find<Messengers>(), nullptr);
+  figures.message = {7, 0.5};
+  figures.other_computers = {{{"/job:worker/task:1"}, 2, {0.5, 0.5}}};
+  const EffectSet effects = EffectsOf(figures);
+  EXPECT_EQ(effects.Get<Cores>().cores, 4);
+  EXPECT_EQ(effects.Get<Cores>().others.size(), 1u);
+  EXPECT_EQ(effects.Get<CopyCores>().cores, 0.25);
+  EXPECT_EQ(effects.Get<CoreWait>().slice_ns, 3000);
+  EXPECT_EQ(effects.Get<SharedGpu>().slowdown[0][1], 1.5);
+  EXPECT_EQ(effects.Get<SharedGpu>().slowdown[1][0], 1);
+  EXPECT_EQ(effects.Get<Messengers>().overhead_ns, 7);
+  EXPECT_EQ(effects.Get<Messengers>().byte_ns, 0.5);
+  const Machine machine = StarMachine(1, 1e9, 0, 0);
+  EXPECT_EQ(effects.Without({{}, 100, 100, machine.host()}, machine), 60);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sims/fit/calibrate.h"
+#include "sims/effects/fetches.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
@@ -36,15 +36,14 @@ TEST(FetchedBytes, AreChargedToTheFirstReader) {
   EXPECT_EQ(FetchedBytes(maker.Build(), machine), (IdVector<CommandId, int64_t>{0, 0, 64, 0, 0}));
 }
 
-TEST(WithoutFetches, TakesOutWhatFetchingCostButAtMostHalf) {
-  std::vector<OpSample> ops(3);
-  ops[0].ns = ops[1].ns = ops[2].ns = 100;
-  ops[1].fetched_bytes = 100;
-  ops[2].fetched_bytes = 1000;
-  const auto found = WithoutFetches(ops, FetchCurve({{100, 10}, {1000, 90}}));
-  EXPECT_EQ(found[0].ns, 100);
-  EXPECT_EQ(found[1].ns, 90);
-  EXPECT_EQ(found[2].ns, 50);
+// Law: a measured launch took what fetching its bytes took, but at most half of it.
+TEST(Fetches, TakesOutWhatFetchingCostButAtMostHalf) {
+  Fetches fetches;
+  fetches.curve = FetchCurve({{100, 10}, {1000, 90}});
+  const Machine machine = StarMachine(1, 1e9, 0, 0);
+  EXPECT_EQ(fetches.Without({{}, 100, 0}, machine), 100);
+  EXPECT_EQ(fetches.Without({{}, 100, 100}, machine), 90);
+  EXPECT_EQ(fetches.Without({{}, 100, 1000}, machine), 50);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of processes that search together, written down: a change of them raises kJobProtocol.
+// Processes that search together tell each other this, written down: whoever changes it raises kJobProtocol.
 #include "core/base/protocol.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace lanescope::sims {
 namespace {
 
-// The kinds of JSON's values.
+// The kinds of a JSON value and those within.
 std::string KindOf(const nlohmann::json& json) {
   if (json.is_string()) return "text";
   if (json.is_boolean()) return "yes";

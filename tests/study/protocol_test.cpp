@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages of a job's processes to the first of them, written down: a change of them raises kJobProtocol.
+// The first process of a job is handed these, written down: whoever changes it raises kJobProtocol.
 #include "core/base/protocol.h"
 
 #include <gmock/gmock.h>

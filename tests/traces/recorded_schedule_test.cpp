@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/read/recorded_schedule.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
-#include "core/base/error.h"
+#include "tests/core/base/expect_error.h"
 #include "tests/support/paths.h"
 #include "tests/traces/sample_run.h"
 #include "traces/store/schema.h"
@@ -11,6 +11,8 @@
 
 namespace lanescope::traces {
 namespace {
+
+using ::testing::HasSubstr;
 
 // The sample's schedule on queues of every sort.
 Schedule ScheduleOfAllSorts(const SampleRun& sample) {
@@ -29,10 +31,6 @@ void Write(const std::string& path, const SampleRun& sample) {
   writer.Close();
 }
 
-bool AreInferred(const std::string& path, int run_id) {
-  return TraceReader(path).ReadRun(run_id).queues_inferred();
-}
-
 RecordedSchedule Read(const std::string& path, int run_id) {
   const TraceRun run = TraceReader(path).ReadRun(run_id);
   return ReadSchedule(run, 0, ParseMachine(run.info.machine_json));
@@ -48,7 +46,6 @@ TEST(RecordedScheduleTest, QueuesAreReadBackAsTheyWere) {
   SampleRun sample;
   Write(file.path(), sample);
   const RecordedSchedule recorded = Read(file.path(), 1);
-  EXPECT_FALSE(AreInferred(file.path(), 1));
   const Schedule expected = ScheduleOfAllSorts(sample);
   ASSERT_EQ(recorded.schedule.queues.size(), expected.queues.size());
   for (const QueueId q : expected.queues.ids()) {
@@ -63,60 +60,30 @@ TEST(RecordedScheduleTest, QueuesAreReadBackAsTheyWere) {
     EXPECT_EQ(recorded.schedule.commands[c].queue, expected.commands[c].queue) << c.number();
 }
 
-// Copies into a device from elsewhere stand on a queue for copies in, others on one for copies out; nothing
-// says that a queue is in order, or how many workers it has.
-TEST(RecordedScheduleTest, QueuesOfVersionTwoAreInferredAndSaidToBe) {
+// Law: files of before the first version, which say nothing of their queues, are neither read nor written to.
+TEST(RecordedScheduleTest, VersionTwoIsRefused) {
   ScratchFile file;
   SampleRun sample;
   Write(file.path(), sample);
   MakeVersionTwo(file.path());
-  const RecordedSchedule recorded = Read(file.path(), 1);
-  EXPECT_TRUE(AreInferred(file.path(), 1));
-  std::vector<QueueKind> kinds;
-  for (const Queue& queue : recorded.schedule.queues) {
-    kinds.push_back(queue.kind);
-    EXPECT_FALSE(queue.in_order);
-    EXPECT_EQ(queue.workers, 1);
-  }
-  using enum QueueKind;
-  EXPECT_EQ(kinds, (std::vector<QueueKind>{kCompute, kCompute, kCopyIn, kCompute, kCopyIn, kCopyOut}));
+  EXPECT_THAT(ErrorOf([&] { TraceReader(file.path()); }),
+              HasSubstr("was written before the first version of Lanescope; record it anew"));
+  EXPECT_THAT(ErrorOf([&] { Write(file.path(), sample); }), HasSubstr("it was not touched"));
 }
 
-TEST(RecordedScheduleTest, RunsAppendedToVersionTwoHaveQueuesAndOlderOnesDoNot) {
+TEST(RecordedScheduleTest, CommandsOfNoQueueAreDataLoss) {
   ScratchFile file;
   SampleRun sample;
   Write(file.path(), sample);
-  MakeVersionTwo(file.path());
-  Write(file.path(), sample);
-  EXPECT_TRUE(AreInferred(file.path(), 1));
-  EXPECT_FALSE(AreInferred(file.path(), 2));
-  EXPECT_TRUE(Read(file.path(), 2).schedule.queues[QueueId(1)].in_order);
-  EXPECT_EQ(Database(file.path(), OpenMode::kReadOnly).QueryInteger("PRAGMA user_version"), kSchemaVersion);
+  Database(file.path(), OpenMode::kReadWrite).Execute("DELETE FROM LANESCOPE_QUEUE WHERE queue = 2");
+  EXPECT_THAT(ErrorOf([&] { TraceReader(file.path()).ReadRun(1); }),
+              HasSubstr("LANESCOPE_QUEUE has no queue 2 of schedule 0"));
 }
 
-// Only an in-order queue needs Record and Wait.
-TEST(RecordedScheduleTest, RecordsTellAnInOrderQueueOfVersionTwo) {
-  ScratchFile file;
-  SampleRun sample;
-  Write(file.path(), sample);
-  MakeVersionTwo(file.path());
-  Database(file.path(), OpenMode::kReadWrite)
-      .Execute(
-          "INSERT INTO LANESCOPE_COMMAND (runId, schedule, commandId, kind, queue, rank, deviceId) "
-          "VALUES (1, 0, 6, 'record', 3, 6, 1)");
-  const RecordedSchedule recorded = Read(file.path(), 1);
-  EXPECT_TRUE(recorded.schedule.queues[QueueId(3)].in_order);
-  EXPECT_EQ(recorded.schedule.queues[QueueId(3)].kind, QueueKind::kCompute);
-  EXPECT_FALSE(recorded.schedule.queues[QueueId(1)].in_order);
-}
-
-TEST(RecordedScheduleTest, TheCommittedTraceOfVersionTwoOpens) {
+TEST(RecordedScheduleTest, TheCommittedTraceOpens) {
   const std::string path = test::SourceDir() + "/samples/traces/deepconn-two-virtual-gpus.db";
-  for (const TraceRunInfo& info : TraceReader(path).Runs()) {
-    const RecordedSchedule recorded = Read(path, info.id);
-    EXPECT_TRUE(AreInferred(path, info.id));
-    EXPECT_FALSE(recorded.schedule.queues.empty());
-  }
+  for (const TraceRunInfo& info : TraceReader(path).Runs())
+    EXPECT_FALSE(Read(path, info.id).schedule.queues.empty());
 }
 
 TEST(RecordedScheduleTest, AQueueOfNoKindIsDataLoss) {

@@ -41,29 +41,14 @@ QueuesByNumber ReadRecorded(Database& database, int run_id) {
   return queues;
 }
 
-void Infer(const TraceCommand& command, TraceQueue* queue) {
-  const bool first = !queue->inferred;
-  if (first) {
-    queue->schedule = command.schedule;
-    queue->id = command.queue;
-    queue->device = command.device;
-    queue->kind = QueueKind::kCopyIn;
-    queue->inferred = true;
-  }
-  const bool brings = command.dst == command.device && command.src != command.device;
-  if (!IsWork(command.kind)) queue->in_order = true;
-  if (command.kind == CommandKind::kLaunch) queue->kind = QueueKind::kCompute;
-  if (command.kind == CommandKind::kCopy && !brings && queue->kind == QueueKind::kCopyIn)
-    queue->kind = QueueKind::kCopyOut;
-}
-
 }  // namespace
 
 void ReadQueues(Database& database, int run_id, TraceRun* run) {
   QueuesByNumber queues = ReadRecorded(database, run_id);
   for (const TraceCommand& command : run->commands) {
-    const auto [queue, missing] = queues.try_emplace({command.schedule, command.queue});
-    if (missing || queue->second.inferred) Infer(command, &queue->second);
+    if (queues.contains({command.schedule, command.queue})) continue;
+    Throw(Code::kDataLoss, "{}: {} has no queue {} of schedule {}, which has commands", database.path(),
+          tables::kQueue.sql_name(), command.queue, command.schedule);
   }
   for (auto& [number, queue] : queues) run->queues.push_back(std::move(queue));
 }

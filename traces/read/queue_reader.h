@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues of a run's schedules, as recorded or inferred. Internal to traces.
+// The queues of a run's schedules, as recorded. Internal to traces.
 #pragma once
 
 #include "traces/read/trace_reader.h"

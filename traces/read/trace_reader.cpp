@@ -152,17 +152,29 @@ class KeepActivities : public RunSink {
   TraceRun& run_;
 };
 
+// 0: tables that another program copied.
+void RequireKnownVersion(Database& database) {
+  const int64_t version = database.QueryInteger("PRAGMA user_version");
+  if (version > kSchemaVersion) {
+    Throw(Code::kFailedPrecondition, "{} was written by a newer version of Lanescope; update to read it",
+          database.path());
+  }
+  if (version > 0 && version < kOldestSchemaVersion) {
+    Throw(Code::kFailedPrecondition, "{} was written before the first version of Lanescope; record it anew",
+          database.path());
+  }
+}
+
 }  // namespace
 
 class TraceReader::Impl {
  public:
   explicit Impl(const std::string& path) : database(OpenTraceForReading(path)) {
     ours = database.HasTable(tables::kRun.sql_name());
-    if (ours && database.QueryInteger("PRAGMA user_version") > kSchemaVersion) {
-      Throw(Code::kFailedPrecondition, "{} was written by a newer version of Lanescope; update to read it",
-            path);
+    if (ours) {
+      RequireKnownVersion(database);
+      return;
     }
-    if (ours) return;
     RefuseViews(database);
     for (const std::string_view table : kActivityTables) {
       if (database.HasTable(table)) return;
@@ -194,10 +206,6 @@ std::vector<int> HostNumbers(const std::vector<TraceDevice>& devices) {
   }
   if (hosts.empty()) hosts.push_back(kHostDevice);
   return hosts;
-}
-
-bool TraceRun::queues_inferred() const {
-  return std::any_of(queues.begin(), queues.end(), [](const TraceQueue& queue) { return queue.inferred; });
 }
 
 TraceReader::TraceReader(const std::string& path) : impl_(std::make_unique<Impl>(path)) {}

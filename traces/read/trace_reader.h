@@ -220,7 +220,6 @@ struct TraceQueue {
   bool in_order = false;
   int workers = 1;
   std::string name;
-  bool inferred = false;  // from its commands: the file does not tell (schema version 2 and before)
 };
 
 struct TraceCommand {
@@ -293,8 +292,6 @@ struct TraceRun {
   const std::vector<TraceStep>& time_steps() const { return untimed_steps.empty() ? steps : untimed_steps; }
   // Every step was watched, and others disturbed them all.
   bool all_disturbed = false;
-  // Whether some queue is inferred (TraceQueue::inferred).
-  bool queues_inferred() const;
   std::string DeviceLabel(int id) const;
   // Null: the trace does not say whose the process is.
   const TraceRank* RankOf(int64_t global_pid) const;

@@ -130,11 +130,7 @@ struct CommandTable : OfRun<CommandTable> {
 inline constexpr CommandTable kCommand;
 
 struct QueueTable : OfRun<QueueTable> {
-  constexpr QueueTable()
-      : OfRun("LANESCOPE_QUEUE",
-              "Queues of the schedules. Runs of files of version 2 and before have no rows here: what their "
-              "queues "
-              "are is then inferred from their commands.") {}
+  constexpr QueueTable() : OfRun("LANESCOPE_QUEUE", "Queues of the schedules.") {}
   Number schedule{this, kOfSchedule};
   Id number{this, Needed(kOfQueue, Need::kAlways)};
   Id device{this, {kDeviceId.name, Need::kAlways, "The device that it belongs to."}};

@@ -15,6 +15,8 @@
 namespace lanescope::traces {
 
 inline constexpr int kSchemaVersion = 7;
+// The oldest that is read: files before it say nothing of their queues.
+inline constexpr int kOldestSchemaVersion = 3;
 // In the header of every trace file (PRAGMA application_id): "LnSc".
 inline constexpr int32_t kTraceApplicationId = 0x4c6e5363;
 

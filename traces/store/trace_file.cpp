@@ -55,6 +55,8 @@ void RefuseWhatTakesNoRuns(const std::string& path) {
     Refuse(path, nsys ? "is another tool's trace" : "is a database, but no trace");
   }
   if (version > kSchemaVersion) Refuse(path, "was written by a newer version of Lanescope");
+  if (version > 0 && version < kOldestSchemaVersion)
+    Refuse(path, "was written before the first version of Lanescope");
   if (damaged) Refuse(path, "is damaged");
   // Its activities would be taken for those of the runs to come, which have the same numbers.
   if (!empty && !has_runs) Refuse(path, "is a damaged trace, without its table of runs");
