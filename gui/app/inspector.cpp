@@ -74,7 +74,8 @@ void DrawPrediction(const Ui& ui, const WhatIfView& what_if) {
   if (what_if.step_ns <= 0) return;
   const float room = ImGui::GetContentRegionAvail().x;
   ImGui::TextUnformatted(("predicted step " + TimeText(what_if.step_ns)).c_str());
-  if (what_if.base_step_ns > 0 && (what_if.moved_ops > 0 || what_if.machine_changed)) {
+  if (what_if.base_step_ns > 0 &&
+      (what_if.moved_ops > 0 || what_if.machine_changed || what_if.fusion_changed)) {
     ImGui::SameLine();
     ColouredText(what_if.change() > 0 ? ui.theme.bad : ui.theme.good, SignedPercentText(what_if.change()));
     Tooltip("against the prediction for the unchanged placement, " + TimeText(what_if.base_step_ns));
@@ -89,6 +90,7 @@ void DrawPrediction(const Ui& ui, const WhatIfView& what_if) {
   DimText(ui.theme, Shorten("unchanged: " + TimeText(what_if.base_step_ns) + " predicted", room));
   std::string text = CountText(what_if.moved_ops) + (what_if.moved_ops == 1 ? " op moved" : " ops moved");
   if (what_if.machine_changed) text += ", machine changed";
+  if (what_if.fusion_changed) text += what_if.fused ? ", launches shared" : ", launches apart";
   DimText(ui.theme, text);
   if (!what_if.note.empty()) {
     DimText(ui.theme, Shorten(what_if.note, ImGui::GetContentRegionAvail().x));
@@ -96,6 +98,12 @@ void DrawPrediction(const Ui& ui, const WhatIfView& what_if) {
             ". Interference, cache transfers and hand-offs take microbenchmarks: `lanescope calibrate` and "
             "`compare` run them, so their predictions may differ.");
   }
+}
+
+void DrawFusion(const Ui& ui, const WhatIfView& what_if) {
+  bool fused = what_if.fused;
+  if (ImGui::Checkbox("nodes share launches", &fused)) ui.document.SetFusion(what_if.base, fused);
+  Tooltip("nodes that read each other's results run as one launch, as with --fusion");
 }
 
 void DrawHistory(const Ui& ui, const WhatIfView& what_if) {
@@ -189,6 +197,7 @@ void DrawPlacementWhatIf(const Ui& ui, RunKey run) {
   DrawMeasuring(ui, what_if);
   DrawProblem(ui, what_if, what_if.base);  // below the buttons: they stay where they are
   if (!what_if.links.empty() || !what_if.devices.empty()) DrawMachine(ui, what_if);
+  if (!what_if.graph_path.empty()) DrawFusion(ui, what_if);
   if (ImGui::SmallButton("End what-if")) ui.document.EndWhatIf();
 }
 

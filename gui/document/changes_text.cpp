@@ -21,6 +21,8 @@ std::string SpeedText(const DeviceSpec& device, double speed) {
   return fmt::format("{} at {:.2f} times its speed", device.local_name(), speed);
 }
 
+std::string FusionText(bool fused) { return fused ? "nodes share launches" : "a launch for each node"; }
+
 std::string ChangesText(const Graph& graph, const WhatIfEdit& start, const WhatIfEdit& edit) {
   std::string text;
   const auto add = [&](const std::string& change) { text += (text.empty() ? "" : ", ") + change; };
@@ -40,6 +42,7 @@ std::string ChangesText(const Graph& graph, const WhatIfEdit& start, const WhatI
   for (const DeviceId d : edit.machine.devices.ids()) {
     if (edit.speed[d] != start.speed[d]) add(SpeedText(edit.machine.device(d), edit.speed[d]));
   }
+  if (edit.fused != start.fused) add(FusionText(edit.fused));
   return text.empty() ? "as it was" : text;
 }
 

@@ -16,9 +16,11 @@ std::string MoveText(size_t count, std::string_view first, std::string_view devi
 std::string LinkText(const Machine& machine, const LinkSpec& link);
 // "GPU:0 at 2.00 times its speed".
 std::string SpeedText(const DeviceSpec& device, double speed);
+// "nodes share launches", "a launch for each node".
+std::string FusionText(bool fused);
 
-// All that differs from `start`: moved ops by the device they went to, then links, then speeds. "as it was":
-// nothing.
+// All that differs from `start`: moved ops by the device they went to, then links, speeds and launches. "as
+// it was": nothing.
 std::string ChangesText(const Graph& graph, const WhatIfEdit& start, const WhatIfEdit& edit);
 
 }  // namespace lanescope::gui

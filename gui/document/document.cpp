@@ -252,6 +252,12 @@ void Document::ResetMachine(RunKey base) {
   });
 }
 
+void Document::SetFusion(RunKey base, bool fused) {
+  impl_->EditorOf(base).Apply([fused](const WhatIfBase&, const WhatIfEdit& from, std::string*) {
+    return gui::SetFusion(from, fused);
+  });
+}
+
 void Document::EndGesture() {
   impl_->replay.view().base != 0 ? impl_->replay.EndGesture() : impl_->editor.EndGesture();
 }

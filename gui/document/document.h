@@ -51,6 +51,7 @@ struct WhatIfView {
   std::vector<EditableLink> links;
   int moved_ops = 0;  // against the base placement
   bool machine_changed = false;
+  bool fused = false, fusion_changed = false;  // whether nodes share launches, and did not before, or did
   bool can_undo = false, can_redo = false;
   std::string undo_text, redo_text;  // "move 4 ops to GPU:1"
   int64_t base_step_ns = 0;          // predicted for the unedited placement on the unedited machine
@@ -105,6 +106,7 @@ class Document {
   void SetLinkBandwidth(RunKey base, int link, double bytes_per_second);
   void SetDeviceSpeed(RunKey base, DeviceId device, double speed);
   void ResetMachine(RunKey base);
+  void SetFusion(RunKey base, bool fused);
   // Changes of one bandwidth or speed are one for Undo until here: the slider was let go.
   void EndGesture();
   void Undo();

@@ -236,6 +236,8 @@ void WhatIfEditor::UpdateView() {
   for (const NodeId id : edit.placement.device.ids()) {
     view_.moved_ops += edit.placement.device[id] != start.placement.device[id];
   }
+  view_.fused = edit.fused;
+  view_.fusion_changed = edit.fused != start.fused;
   view_.devices.clear();
   view_.machine_changed = false;
   for (const DeviceId d : edit.machine.devices.ids()) {

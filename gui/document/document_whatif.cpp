@@ -8,6 +8,7 @@
 #include "core/graph/signature.h"
 #include "core/place/kernel_table.h"
 #include "core/place/placer.h"
+#include "core/schedule/fusion.h"
 #include "gui/document/cancelled.h"
 #include "gui/document/changes_text.h"
 #include "gui/document/find_graph.h"
@@ -100,10 +101,12 @@ std::shared_ptr<const RunData> SimulatedRun(const WhatIfBase& base, const WhatIf
   return FinishRun(std::move(run), std::move(edges));
 }
 
-std::shared_ptr<const study::Workload> ReadWorkload(const std::string& path, const Machine& machine) {
+std::shared_ptr<const study::Workload> ReadWorkload(const std::string& path, const Machine& machine,
+                                                    bool fuse) {
   study::WorkloadOptions options;
   options.unconfigured = study::Unconfigured::kWholeGraph;
   options.machine = &machine;
+  options.fuse = fuse;
   return std::make_shared<const study::Workload>(path, options);
 }
 
@@ -136,9 +139,15 @@ std::string Plural(size_t count, const char* what) {
 
 }  // namespace
 
+const study::Workload& FusedWorkload::Get() const {
+  std::call_once(read_, [this] { workload_ = ReadWorkload(path_, machine_, true); });
+  return *workload_;
+}
+
 study::PlacedGraph PlacedEdit(const WhatIfBase& base, const WhatIfEdit& edit) {
   const bool moved = edit.placement.device != base.start.placement.device;
-  return {base.workload.get(), base.run->strategy + (moved ? " (edited)" : ""), edit.placement};
+  return {edit.fused ? &base.fused->Get() : base.workload.get(),
+          base.run->strategy + (moved ? " (edited)" : ""), edit.placement};
 }
 
 study::Predictor PredictorOf(const WhatIfBase& base, const WhatIfEdit& edit) {
@@ -165,7 +174,10 @@ std::shared_ptr<const WhatIfBase> PrepareWhatIf(const PrepareRequest& request,
   auto base = std::make_shared<WhatIfBase>();
   base->run = request.run;
   base->start.machine = ParseMachine(run.machine_json);
-  base->workload = ReadWorkload(path, base->start.machine);
+  base->workload = ReadWorkload(path, base->start.machine, false);
+  base->fused = std::make_shared<const FusedWorkload>(path, base->start.machine);
+  base->start.fused = std::ranges::any_of(
+      run.signatures, [](const std::string& signature) { return !FusedOpOf(signature).empty(); });
   CheckCancelled(cancelled, "the simulation");
   base->start.speed.assign(base->start.machine.devices.size(), 1.0);
   traces::TraceReader reader(run.file);
@@ -276,6 +288,14 @@ std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfE
   PredictorOf(base, *edit);  // refuses speeds that are none
   edit->gesture = fmt::format("speed {}", device.number());
   edit->text = SpeedText(from.machine.device(device), speed);
+  return edit;
+}
+
+std::shared_ptr<const WhatIfEdit> SetFusion(const WhatIfEdit& from, bool fused) {
+  auto edit = std::make_shared<WhatIfEdit>(from);
+  edit->fused = fused;
+  edit->gesture.clear();
+  edit->text = FusionText(fused);
   return edit;
 }
 

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/machine/machine.h"
@@ -23,6 +25,7 @@ struct WhatIfEdit {
   Placement placement;
   Machine machine;
   IdVector<DeviceId, double> speed;  // launches take 1 / speed of their time
+  bool fused = false;                // nodes that can share launches do
   std::string text;                  // what the last change was: "move 4 ops to GPU:1"
   std::string gesture;               // what a slider is moving: "link 0"; empty: a change by itself
 };
@@ -33,14 +36,28 @@ struct CompiledEdit {
   sims::CommandEstimates estimates;
 };
 
+// A graph whose nodes share launches where they can; read when a thread first asks for it. Thread-safe.
+class FusedWorkload {
+ public:
+  FusedWorkload(std::string path, const Machine& machine) : path_(std::move(path)), machine_(machine) {}
+  const study::Workload& Get() const;
+
+ private:
+  const std::string path_;
+  const Machine machine_;
+  mutable std::once_flag read_;
+  mutable std::shared_ptr<const study::Workload> workload_;
+};
+
 // The data that are prepared once for the run that is edited. Immutable once shared.
 struct WhatIfBase {
   std::shared_ptr<const study::Workload> workload;
-  std::optional<study::Predictor> predictor;  // of the unedited machine
-  std::string note;                           // on what it is calibrated, or why it is not
-  WhatIfEdit start;                           // as the run was
-  IdVector<NodeId, NodeId> groups;            // ColocationGroups
-  RunData run_of_graph;                       // RunOfGraph
+  std::shared_ptr<const FusedWorkload> fused;  // the same, for edits that share launches
+  std::optional<study::Predictor> predictor;   // of the unedited machine
+  std::string note;                            // on what it is calibrated, or why it is not
+  WhatIfEdit start;                            // as the run was
+  IdVector<NodeId, NodeId> groups;             // ColocationGroups
+  RunData run_of_graph;                        // RunOfGraph
   std::shared_ptr<const RunData> run;
   std::shared_ptr<const RunData> start_run;  // simulated, unedited
   std::shared_ptr<const CompiledEdit> start_compiled;
@@ -117,5 +134,6 @@ std::shared_ptr<const WhatIfEdit> SetBandwidth(const WhatIfBase& base, const Wha
                                                double bytes_per_second);
 std::shared_ptr<const WhatIfEdit> SetSpeed(const WhatIfBase& base, const WhatIfEdit& from, DeviceId device,
                                            double speed);
+std::shared_ptr<const WhatIfEdit> SetFusion(const WhatIfEdit& from, bool fused);
 
 }  // namespace lanescope::gui

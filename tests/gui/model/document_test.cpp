@@ -197,6 +197,34 @@ TEST(DocumentTest, ATitleNamesEveryChangeAndItsEffectIsThePredictions) {
   EXPECT_EQ(EffectOf(*result())->change, 0);
 }
 
+// Input: launches shared, undone, and done again. Laws: the step has fewer commands; it is an
+// edit like others, and what it is called is said.
+TEST(DocumentTest, SharingLaunchesIsAnEdit) {
+  SampleTrace sample(200, {"single"});
+  Document document;
+  ASSERT_TRUE(Open(&document, sample.file.path()));
+  const RunKey base = document.timeline().runs()[0].key;
+  document.SetFusion(base, true);
+  ASSERT_TRUE(Settle(&document));
+  const WhatIfView& view = document.what_if();
+  ASSERT_EQ(view.problem, "");
+  EXPECT_TRUE(view.fused && view.fusion_changed);
+  EXPECT_EQ(view.undo_text, "nodes share launches");
+  EXPECT_EQ(document.timeline().Find(view.result)->data->title, "what-if: nodes share launches");
+  const auto commands = [&] { return document.timeline().Find(view.result)->data->commands.size(); };
+  const int64_t shared = view.step_ns;
+  const size_t few = commands();
+  document.Undo();
+  ASSERT_TRUE(Settle(&document));
+  EXPECT_EQ(view.step_ns, view.base_step_ns);
+  EXPECT_FALSE(view.fused);
+  EXPECT_GT(commands(), few);
+  document.Redo();
+  ASSERT_TRUE(Settle(&document));
+  EXPECT_EQ(view.step_ns, shared);
+  EXPECT_EQ(commands(), few);
+}
+
 // Input: a slider that passes through three speeds, let go, and moved again. Law: one undo for each drag.
 TEST(DocumentTest, OneDragIsOneUndo) {
   SampleTrace sample(60, {"single"});
