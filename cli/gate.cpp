@@ -134,9 +134,14 @@ Gated GateCommandsOf(const GateOptions& options, const study::GateRequest& reque
                               .budget = request.budget,
                               .quantities = request.quantities,
                               .read = nullptr,
+                              .diff = nullptr,
                               .cancellation = &Interruption(),
                               .note = NoteLine};
   rounds.read = [&](const std::string& trace) { return ReadOnlyRun(trace, request.quantities); };
+  rounds.diff = [](const study::MeasuredRun& base_run, const study::MeasuredRun& candidate_run) {
+    ProfiledRun base{{}, base_run.profile, {}}, candidate{{}, candidate_run.profile, {}};
+    return MatchRuns({OnlyRunOf(base_run.trace), OnlyRunOf(candidate_run.trace)}, &base, &candidate, -1).diff;
+  };
   Gated gated;
   gated.result = study::GateCommands(rounds, &gated.candidate);
   for (const study::QuantityChange& of : gated.result.quantities) gated.quantities.push_back(of.quantity);

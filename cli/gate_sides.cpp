@@ -65,13 +65,19 @@ TraceSide ReadTraceSide(const std::string& text, std::span<const study::Quantity
   return side;
 }
 
-study::MeasuredRun ReadOnlyRun(const std::string& trace, std::span<const study::Quantity> quantities) {
+RunReference OnlyRunOf(const std::string& trace) {
   traces::TraceReader reader(AsTrace(trace));
   const std::vector<traces::TraceRunInfo> runs = RunsToGate(reader, {trace, 0});
   if (runs.size() > 1) {
     Throw(Code::kFailedPrecondition, "a command wrote {} runs in one round; let it write one", runs.size());
   }
-  return ReadRun(reader, runs.front(), quantities);
+  return {trace, runs.front().id};
+}
+
+study::MeasuredRun ReadOnlyRun(const std::string& trace, std::span<const study::Quantity> quantities) {
+  const RunReference only = OnlyRunOf(trace);
+  traces::TraceReader reader(AsTrace(trace));
+  return ReadRun(reader, reader.RunInfoOf(only.run), quantities);
 }
 
 }  // namespace lanescope::cli

@@ -21,7 +21,8 @@ struct TraceSide {
 // FILE:RUN, or all measured runs of FILE. Throws FailedPrecondition for predictions, and for runs of several
 // graphs or strategies.
 TraceSide ReadTraceSide(const std::string& text, std::span<const study::Quantity> quantities);
-// Reads a trace that a command has just written.
+// The run of a trace that a command has just written. Throws FailedPrecondition for several.
+RunReference OnlyRunOf(const std::string& trace);
 study::MeasuredRun ReadOnlyRun(const std::string& trace, std::span<const study::Quantity> quantities);
 
 }  // namespace lanescope::cli

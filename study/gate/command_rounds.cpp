@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/gate/command_rounds.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -81,21 +83,24 @@ class Rounds {
 
   void RunRound(bool counts) {
     MeasuredRun base, candidate;
-    if ((order_() >> 63) != 0) {
-      base = RunCommand(request_.base);
-      candidate = RunCommand(request_.candidate);
-    } else {
-      candidate = RunCommand(request_.candidate);
-      base = RunCommand(request_.base);
+    // A path of its own each: who imports a trace may know it by that.
+    const std::string place = fmt::format("{}/round_{}", folder_.path(), ++round_);
+    const auto run_base = [&] { base = RunCommand(request_.base, place + "_base.db"); };
+    const bool base_first = (order_() >> 63) != 0;
+    if (base_first) run_base();
+    candidate = RunCommand(request_.candidate, place + "_candidate.db");
+    if (!base_first) run_base();
+    if (traces_ && counts) ops_.Add(request_.diff(base, candidate));
+    for (const MeasuredRun* run : {&base, &candidate}) {
+      std::error_code ignored;
+      if (!run->trace.empty()) std::filesystem::remove_all(run->trace, ignored);
     }
     if (!counts) return;
-    if (traces_) ops_.Add(base.profile, candidate.profile);
     gate_.base.push_back(std::move(base.sample));
     gate_.candidate.push_back(std::move(candidate.sample));
   }
 
-  MeasuredRun RunCommand(const std::string& command) {
-    const std::string trace = folder_.path() + "/trace.db";
+  MeasuredRun RunCommand(const std::string& command, const std::string& trace) {
     const ChildLimits limits{request_.time_limit_ns > 0
                                  ? std::max<int64_t>(1, request_.time_limit_ns / kNsPerMs)
                                  : kLongestCommandMs,
@@ -112,8 +117,7 @@ class Rounds {
     if (std::error_code error; !std::filesystem::exists(trace, error))
       Throw(Code::kFailedPrecondition, "'{}' wrote no trace at {}", command, kTracePlace);
     MeasuredRun run = request_.read(trace);
-    std::error_code ignored;
-    std::filesystem::remove_all(trace, ignored);
+    run.trace = trace;
     return run;
   }
 
@@ -131,6 +135,7 @@ class Rounds {
   const int64_t begun_ns_;
   const TemporaryFolder folder_;
   bool traces_ = false;
+  int64_t round_ = 0;
   GateRequest gate_;
   OpChanges ops_;
 };

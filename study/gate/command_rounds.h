@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "core/runs/run_diff.h"
 #include "core/runs/run_profile.h"
 #include "study/base/cancellation.h"
 #include "study/base/notes.h"
@@ -20,6 +21,7 @@ inline constexpr char kTracePlace[] = "{trace}";
 struct MeasuredRun {
   RunSample sample;
   RunProfile profile;
+  std::string trace = {};  // that says so; empty: there is none
 };
 
 struct CommandRounds {
@@ -32,6 +34,8 @@ struct CommandRounds {
   std::vector<Quantity> quantities;  // of the traces; commands without one are judged by their wall time
   // Reads a trace that a command wrote.
   std::function<MeasuredRun(const std::string& trace)> read;
+  // Compares the two of one round, whose traces are still there.
+  std::function<RunDiff(const MeasuredRun& base, const MeasuredRun& candidate)> diff;
   Cancellation* cancellation = nullptr;
   Notes note;
 };

@@ -61,6 +61,30 @@ TEST(KinetoNumbersTest, ATimeOf0IsNone) {
   EXPECT_EQ(ImportOfEvents({kernel("0", "10"), kernel("20", "10")}).counts.kernels, 2);
 }
 
+// A call and an operator at 0 or before, where others are since 1970: 1.7e9 s before what they launched.
+TEST(KinetoNumbersTest, ATimeOf0OfAHostIsNone) {
+  const Imported imported =
+      ImportOfEvents({Event("kernel", "k", "0", "7", "1700000000000100", "150", R"("correlation": 1)"),
+                      Event("cuda_runtime", "cudaLaunchKernel", "9", "9", "0", "5", R"("correlation": 1)"),
+                      Event("cpu_op", "aten::mm", "9", "9", "-1", "5")});
+  EXPECT_EQ(imported.counts.skipped, 2);
+  EXPECT_EQ(imported.counts.api_calls + imported.counts.ranges, 0);
+  EXPECT_EQ(ImportOfEvents({Event("cpu_op", "aten::mm", "9", "9", "0", "0")}).counts.ranges, 1);
+}
+
+// As numbers, texts, and numbers with a point.
+TEST(KinetoNumbersTest, NumbersOfTheFileMayBeTexts) {
+  for (const std::string base : {"1700000000000000000", "\"1700000000000000000\"", "1700000000000000000.0"}) {
+    const Imported imported = ImportOfEvents(
+        {Event("kernel", "k", "0", "7", "-1700000000000000", "0"),
+         Event("kernel", "k", "0", "7", "100", "150")},
+        "\"baseTimeNanoseconds\": " + base + R"(, "distributedInfo": {"rank": "3", "world_size": "8"}, )");
+    EXPECT_EQ(imported.counts.skipped, 1) << base;
+    ASSERT_EQ(imported.run.ranks.size(), 1u);
+    EXPECT_EQ(imported.run.ranks[0].rank, 3);
+  }
+}
+
 // Handles of 64 bits, as numbers and as texts, have numbers of their own and keep their names.
 TEST(KinetoNumbersTest, StreamsMayBeHandles) {
   const auto kernel = [](const std::string& stream, const std::string& start) {

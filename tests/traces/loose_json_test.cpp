@@ -54,7 +54,22 @@ TEST(LooseJsonTest, ControlCharactersAndBytesThatAreNoText) {
   EXPECT_EQ(Mend("[\"a\nb\"]").faults, 1);
 }
 
+// JSON has a pair of them or none.
+TEST(LooseJsonTest, HalvesOfPairsOfUtf16) {
+  EXPECT_EQ(Mend(R"(["\ud83d\ude00", "\ud83d!", "\ude00"])").text,
+            R"(["\ud83d\ude00", "\ufffd!", "\ufffd"])");
+  EXPECT_EQ(Mend(R"(["\ud83d!", "\ud83d\ude00"])").faults, 1);
+}
+
+// Behind the quote that ends a text comes a comma, a colon, a bracket or nothing.
+TEST(LooseJsonTest, QuotesThatNobodyEscaped) {
+  const Mended mended = Mend(R"x({"f<"a">(b)" : "say "hi"", "c": ["d"]})x");
+  EXPECT_EQ(mended.text, R"x({"f<\"a\">(b)" : "say \"hi\"", "c": ["d"]})x");
+  EXPECT_EQ(mended.faults, 2);
+}
+
 TEST(LooseJsonTest, NumbersThatAreNone) {
+  EXPECT_EQ(Mend("[-nan(ind), nan(0x8), 1.#INF, -1.#IND]").text, "[null, null, null, null]");
   EXPECT_EQ(Mend("[NaN, -Infinity, inf, 1]").text, "[null, null, null, 1]");
   EXPECT_EQ(Mend("[NaN, -Infinity, inf, 1]").faults, 3);
 }
@@ -65,6 +80,12 @@ TEST(LooseJsonTest, CommasAndEnds) {
   EXPECT_EQ(Mend("{\"traceEvents\": [{}").text, "{\"traceEvents\": [{}]}");
   EXPECT_EQ(Mend("{\"traceEvents\": [{}]").text, "{\"traceEvents\": [{}]}");
   EXPECT_TRUE(Mend("[{}").closed);
+  // Nothing is left of an event that is cut off.
+  for (const std::string cut : {"{", "{\"a", "{\"a\": \"b}", "{\"a\": 12", "{\"a\": {}", "{\"a\": {\"b\":"}) {
+    EXPECT_EQ(Mend("[{\"c\": 1},\n" + cut).text, "[{\"c\": 1}]");
+    EXPECT_EQ(Mend("{\"traceEvents\": [{\"c\": 1}," + cut).text, "{\"traceEvents\": [{\"c\": 1}]}");
+    EXPECT_TRUE(Mend("[{}, " + cut).closed);
+  }
   // Not behind a whole event.
   for (const std::string cut : {"[{\"a\": 1", "[{\"a\": \"b", "[{\"a\": {}", "[", "[1"}) {
     EXPECT_EQ(Mend(cut).text, cut);
@@ -90,6 +111,25 @@ TEST(LooseJsonTest, SuchATraceIsReadAndSaysSo) {
   EXPECT_EQ(summary.devices.at(0).compute_ns, 40'000);
   EXPECT_THAT(summary.notes, testing::Contains(testing::HasSubstr("2 faults of the JSON mended")));
   EXPECT_THAT(summary.notes, testing::Contains(testing::HasSubstr("a file ends before the list of events")));
+}
+
+// 200 kernels of 1 us, of which the last is cut off at every byte: 199 are read, and the file says that it
+// was cut short.
+TEST(LooseJsonTest, AnEventThatIsCutOffIsNone) {
+  std::string text = "{\"traceEvents\": [";
+  const auto kernel = [](int i) {
+    return "{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": " +
+           std::to_string(10 * i) + ", \"dur\": 1}";
+  };
+  for (int i = 0; i < 199; ++i) text += kernel(i + 1) + ",\n";
+  const std::string last = kernel(200);
+  for (size_t bytes = 1; bytes < last.size(); bytes += 7) {
+    ScratchFile in("cut.json");
+    WriteFile(in.path(), text + last.substr(0, bytes));
+    const auto [counts, run, summary] = ImportOf(in.path());
+    EXPECT_EQ(counts.kernels, 199);
+    EXPECT_EQ(counts.cut_short, 1);
+  }
 }
 
 }  // namespace

@@ -112,9 +112,23 @@ TEST_F(FolderTest, OtherFilesAmongTracesAreLeftOutAndNamed) {
 }
 
 // A rank whose events have begun is damaged, and no other file.
+// A folder without traces stands for those in the folders within it, and of what one tool wrote twice the
+// file is read that says more.
+TEST_F(FolderTest, FoldersWithinFoldersAndDoubledFiles) {
+  for (const char* rank : {"0", "1"}) {
+    const std::string inner = folder_.path() + "/log/rank" + rank;
+    std::filesystem::create_directories(inner);
+    const std::string info = std::string(R"("distributedInfo": {"rank": )") + rank + "}, ";
+    WriteFile(inner + "/a_results.json", Span(100 + *rank, 0, 1'000'000, info));
+    WriteFile(inner + "/a_results.pftrace", "no trace");
+  }
+  EXPECT_EQ(Import().launches.size(), 6u);
+  EXPECT_TRUE(counts_.other_files.empty());
+}
+
 TEST_F(FolderTest, ADamagedTraceOfARankIsAnErrorAllTheSame) {
   Write("a.json", Span(100, 0, 1000));
-  Write("b.json", Span(101, 0, 1000).substr(0, 200));
+  Write("b.json", "{\"traceEvents\": [{\"ph\": @}]}");
   EXPECT_THROW(Import(), Error);
 }
 

@@ -122,12 +122,30 @@ TEST(XPlaneTest, WhatATpuMovesBesideItsCoreIsNoOpOfIt) {
   EXPECT_EQ(summary.communication.exposed_ns, 25'000'000);
 }
 
+// Two days after 1970 a kernel and one that has no time, and a copy to the second GPU.
+TEST(XPlaneTest, ATimeOf0IsNoneAndCopiesSayTheirEnds) {
+  constexpr int64_t kLate = int64_t{2} * 86'400 * 1'000'000;
+  PlaneWriter gpu("/device:GPU:0");
+  gpu.Line(int64_t{94'012'345'678'912}, "Stream #94012345678912(Compute)",
+           {{"k", kLate, 300},
+            {"k", 0, 0},
+            {"MemcpyP2P", kLate + 500, 100, {}, {{"memcpy_details", "size:4096 dest:1 async:1"}}}});
+  const auto [counts, run, summary] = ImportOfSpace({gpu});
+  EXPECT_EQ(counts.skipped, 1);
+  EXPECT_EQ(summary.devices.at(0).window_ns, 600'000);
+  ASSERT_EQ(run.copies.size(), 1u);
+  EXPECT_EQ(run.copies[0].src, 0);
+  EXPECT_EQ(run.copies[0].dst, 1);
+  ASSERT_EQ(run.streams.size(), 1u);
+  EXPECT_EQ(run.Text(run.streams[0].name), "stream 94012345678912");
+}
+
 // A command buffer's kernels say of their op no more than that a module of XLA has it.
 TEST(XPlaneTest, KernelsOfCommandBuffersHaveTheirNamesAndNodes) {
   PlaneWriter gpu("/device:GPU:0");
   gpu.Line(14, "Stream #14(Compute)",
            {{"gemm_fusion",
-             0,
+             1,
              5,
              {{"cuda_graph_id", 2}, {"cuda_graph_node_id", 8589934592}},
              {{"tf_op", "XlaModule:"}}},

@@ -143,7 +143,7 @@ ChromeFile ReadChromeEvents(std::streambuf* file, const ChromeReading& reading) 
     reading.event(event);
   };
   EventSieve sieve(file, on_event, [&reading](int64_t bytes) { reading.limits->Read(bytes); });
-  StrictJson strict(&sieve);
+  StrictJson strict(&sieve, [&sieve] { return sieve.taken() > 0; });
   std::istream text(&strict);
   EventBuilder builder(reading, on_event, &read);
   if (!Json::sax_parse(text, &builder) && read.problem.empty()) read.problem = "unexpected contents";

@@ -18,7 +18,7 @@ std::string Mended(const std::string& text, int64_t* faults) {
   std::stringbuf source(text);
   StrictJson strict(&source);
   std::string mended(std::istreambuf_iterator<char>(&strict), {});
-  *faults = strict.mended();
+  *faults = strict.closed() ? 0 : strict.mended();
   return mended;
 }
 

@@ -52,6 +52,7 @@ void ExportWriter::Add(const ImportFile& file, ImportDevices* devices, const std
     CheckImportGoesOn(cancelled);
     AddEvent(file, event, counts);
   });
+  AddTensorUses(file);
 }
 
 void ExportWriter::Flush() {
@@ -62,6 +63,7 @@ void ExportWriter::Flush() {
   if (device_ranges_) device_ranges_->Flush();
   if (operators_) operators_->Flush();
   if (captured_) captured_->Flush();
+  if (tensor_uses_) tensor_uses_->Flush();
 }
 
 void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, ImportCounts* counts) {
@@ -94,6 +96,8 @@ void ExportWriter::AddEvent(const ImportFile& file, const ImportEvent& event, Im
       return AddCall(file, event);
     case ImportEvent::Kind::kRange: {
       ++counts->ranges;
+      if (event.record_function >= 0 && !file.trace.tensor_uses.empty())
+        range_of_[event.record_function] = counts->ranges;
       if (event.details >= 0) {
         ++counts->operators;
         AddOperator(file, file.trace.operators[static_cast<size_t>(event.details)], counts->ranges);
@@ -193,6 +197,20 @@ void ExportWriter::AddCopy(const ImportFile& file, const ImportEvent& event, int
                {to.src_device, end_device(event.src_device)},
                {to.dst_device, end_device(event.dst_device)},
                {to.graph_node, Known(event.graph_node)}});
+}
+
+void ExportWriter::AddTensorUses(const ImportFile& file) {
+  constexpr const auto& to = tables::kTensorUse;
+  for (const ImportTensorUse& use : file.trace.tensor_uses) {
+    const auto reader = range_of_.find(use.reader), writer = range_of_.find(use.writer);
+    if (reader == range_of_.end() || writer == range_of_.end()) continue;
+    if (!tensor_uses_) {
+      NeedImportedTable(database_, to);
+      tensor_uses_.emplace(database_, to);
+    }
+    tensor_uses_->Add({{to.event, reader->second}, {to.writer, writer->second}});
+  }
+  range_of_.clear();
 }
 
 // With the record of its event, where that is known; a number of ours joins them.

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "traces/import/export_file.h"
 #include "traces/import/import.h"
@@ -33,6 +34,7 @@ class ExportWriter {
   void AddSynchronization(const ImportFile& file, const ImportEvent& event, int64_t process, int64_t number);
   void AddDeviceRange(const ImportFile& file, const ImportEvent& event);
   void AddOperator(const ImportFile& file, const ImportOperator& details, int64_t range);
+  void AddTensorUses(const ImportFile& file);
 
   Database& database_;
   ImportDevices* devices_ = nullptr;  // of the file that is being added
@@ -48,7 +50,10 @@ class ExportWriter {
   std::optional<RowInserter<tables::DeviceRangeTable>> device_ranges_;
   std::optional<RowInserter<tables::OperatorTable>> operators_;
   std::optional<RowInserter<tables::CapturedKernelTable>> captured_;
+  std::optional<RowInserter<tables::TensorUseTable>> tensor_uses_;
   std::map<int64_t, CaptureTimes> captures_;  // of the file that is being added, by process
+  // Of the file that is being added, where it says who wrote what: number of the range, by that of the call.
+  std::unordered_map<int64_t, int64_t> range_of_;
 };
 
 }  // namespace lanescope::traces

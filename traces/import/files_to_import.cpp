@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "traces/import/importer.h"
@@ -11,26 +12,58 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// JAX writes what an XPlane says once more for viewers: HOST.trace.json.gz beside HOST.xplane.pb.
+// Tools write one recording in several formats: the file that says less, and the one that says more. JAX
+// writes what an XPlane says once more for viewers, and rocprofv3 as many formats as it is asked for.
+constexpr std::pair<std::string_view, std::string_view> kDoubled[] = {{".trace.json.gz", ".xplane.pb"},
+                                                                      {"_results.pftrace", "_results.json"},
+                                                                      {"_results.pftrace", "_results.db"},
+                                                                      {"_results.json", "_results.db"}};
+
 void DropDoubled(std::vector<std::string>* files) {
-  constexpr std::string_view kViewed = ".trace.json.gz", kXPlane = ".xplane.pb";
   const std::set<std::string> all(files->begin(), files->end());
   std::erase_if(*files, [&](const std::string& file) {
-    return file.ends_with(kViewed) &&
-           all.contains(file.substr(0, file.size() - kViewed.size()) + std::string(kXPlane));
+    return std::ranges::any_of(kDoubled, [&](const auto& doubled) {
+      const auto [less, more] = doubled;
+      return file.ends_with(less) &&
+             all.contains(file.substr(0, file.size() - less.size()) + std::string(more));
+    });
   });
+}
+
+// A model, whose assets may be JSON.
+bool IsSavedModel(const fs::path& folder) {
+  std::error_code unknown;
+  return fs::exists(folder / "saved_model.pb", unknown) || fs::exists(folder / "saved_model.pbtxt", unknown);
+}
+
+// A folder without traces of its own stands for those in the folders within it: jax.profiler writes
+// plugins/profile/DATE/HOST.xplane.pb, rocprofv3 a folder for each host.
+void AddTracesIn(const fs::path& folder, int depth, std::vector<std::string>* files) {
+  constexpr int kDeepest = 4;
+  std::vector<fs::path> folders;
+  std::error_code error;
+  const size_t before = files->size();
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code unknown;
+    if (entry->is_directory(unknown)) {
+      if (!entry->is_symlink(unknown)) folders.push_back(entry->path());
+      continue;
+    }
+    const Importer* importer = FindImporter(entry->path().string());
+    if (importer != nullptr && importer->one_a_rank) files->push_back(entry->path().string());
+  }
+  if (files->size() > before || depth == kDeepest || IsSavedModel(folder)) return;
+  for (const fs::path& inner : folders) AddTracesIn(inner, depth + 1, files);
 }
 
 std::vector<std::string> RanksIn(const std::string& folder) {
   std::vector<std::string> files;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    const Importer* importer = FindImporter(entry->path().string());
-    if (importer != nullptr && importer->one_a_rank) files.push_back(entry->path().string());
-  }
+  AddTracesIn(folder, 0, &files);
   if (files.empty()) {
-    Throw(Code::kNotFound,
-          "the folder '{}' holds no trace of a profiler (.json, .json.gz, .xplane.pb, .et, .sqlite)", folder);
+    Throw(
+        Code::kNotFound,
+        "the folder '{}' holds no trace of a profiler (.json, .json.gz, .xplane.pb, .et, .sqlite, .pftrace)",
+        folder);
   }
   DropDoubled(&files);
   std::ranges::sort(files);

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/output_file.h"
+#include "traces/import/execution_trace.h"
 #include "traces/import/export_descriptions.h"
 #include "traces/import/export_file.h"
 #include "traces/import/export_writer.h"
@@ -172,6 +173,7 @@ ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::stri
     }
   }
   if (traces.empty() && refused) throw *refused;
+  JoinExecutionTraces(&traces, &files, &counts.other_files);
   if (progress) progress(kReading);
   std::vector<ImportWorker> workers = FindWorkers(traces);
   RefuseTwice(files, traces, workers);

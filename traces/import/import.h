@@ -29,10 +29,10 @@ struct ImportCounts {
   std::vector<std::string> other_files;     // of folders, that are no such traces: names
 };
 
-// By name and first bytes: "JSON" (PyTorch's profiler, TensorFlow's timeline, ONNX Runtime's), "XPlane",
-// "rocprofv3", "rocpd", "Chakra", "RunMetadata", "nvprof", "nvprof's print". Throws nothing for files that
-// are not there: empty, unless their name says more, as for what no import is of use for: a trace in SQLite,
-// a graph, something else.
+// By name and first bytes, as importers.cpp lists them: "JSON" (PyTorch's profiler, TensorFlow's timeline,
+// ONNX Runtime's), "execution trace" (PyTorch's), "XPlane", "Perfetto", "rocprofv3". Throws nothing for files
+// that are not there: empty, unless their name says more, as for what no import is of use for: a trace in
+// SQLite, a graph, something else.
 std::string_view FormatOf(const std::string& path);
 
 // What a path stands for where an import is of use: the file itself, or of a folder those of a job's ranks,

@@ -55,6 +55,7 @@ struct ImportEvent {
   int sync_type = 0;
   int64_t event = -1, recorded_by = -1, recorded_on = -1;
   int64_t graph = -1, graph_node = -1;  // of CUDA graphs; -1: in none, or not said
+  int64_t record_function = -1;         // PyTorch's number of the call that a range is; -1: not said
 };
 
 // Whether it ran on a device.
@@ -91,6 +92,11 @@ struct ImportOperator {
   auto operator<=>(const ImportOperator&) const = default;
 };
 
+// An operator reads what another wrote: numbers of calls.
+struct ImportTensorUse {
+  int64_t reader = -1, writer = -1;
+};
+
 struct ImportProcess {
   int64_t pid = 0;
   int name = 0;
@@ -121,6 +127,7 @@ struct ImportTrace {
   std::vector<ImportOperator> operators;
   Spool<ImportMemory> memory;  // of GPUs
   std::vector<ImportCollective> collectives;
+  std::vector<ImportTensorUse> tensor_uses;
   std::vector<std::string> names;
   std::string_view format;      // "Kineto": who wrote it
   std::optional<int64_t> rank;  // of the job that the file is of
@@ -132,6 +139,7 @@ struct ImportTrace {
   int64_t skipped = 0;
   int64_t mended = 0;              // texts, words and commas that were no JSON
   bool cut_short = false;          // the file ends before its list of events does
+  bool is_execution = false;       // operators without times, which other traces of the process may have
   bool laid_out = false;           // times are made here, of what took how long and waited for what
   std::vector<std::string> notes;  // that whoever reads the trace should know, a sentence each
   // Events of kinds that an export has no place for, by category, cut to 60 bytes; beyond twenty "others".

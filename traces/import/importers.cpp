@@ -3,12 +3,14 @@
 #include <fstream>
 
 #include "traces/import/chakra_trace.h"
+#include "traces/import/execution_trace.h"
 #include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/memory_snapshot.h"
 #include "traces/import/nsys_trace.h"
 #include "traces/import/nvprof_text.h"
 #include "traces/import/nvprof_trace.h"
+#include "traces/import/perfetto_trace.h"
 #include "traces/import/rocpd_trace.h"
 #include "traces/import/rocprof_trace.h"
 #include "traces/import/run_metadata.h"
@@ -20,7 +22,9 @@ namespace {
 // The first that knows a file reads it.
 constexpr Importer kImporters[] = {
     {"rocprofv3", true, IsRocprof, ReadRocprof},
+    {"execution trace", true, IsExecutionTrace, ReadExecutionTrace},
     {"JSON", true, IsJsonTrace, ReadKineto},
+    {"Perfetto", true, IsPerfetto, ReadPerfetto},
     {"XPlane", true, IsXPlane, ReadXPlane},
     {"Chakra", true, IsChakra, ReadChakra},
     {"memory snapshot", false, IsMemorySnapshot, ReadMemorySnapshot},

@@ -18,6 +18,19 @@ using Kind = ImportEvent::Kind;
 // The profiler's own, and what programs add by add_metadata_json.
 constexpr const char* kHostKeys[] = {"host_name", "hostname", "host"};
 
+// A number of the file, which may be written as a text, or with a point.
+std::optional<int64_t> WholeIn(const Json& object, const char* key) {
+  constexpr double kMost = 9e18;
+  const auto found = object.find(key);
+  if (found == object.end()) return std::nullopt;
+  if (found->is_string()) return IdOfText(found->get_ref<const std::string&>());
+  if (found->is_number_float()) {
+    const double number = found->get<double>();
+    return number > -kMost && number < kMost ? std::optional(static_cast<int64_t>(number)) : std::nullopt;
+  }
+  return JsonInteger(object, key);
+}
+
 // Processes may number the groups that they are in: these ranks tell them apart.
 std::string ProcessGroup(const JsonFields& args) {
   std::string group(JsonText(args, "Process Group Name").value_or(""));
@@ -37,13 +50,17 @@ void KinetoDetails::Read(const JsonFields& args, ImportEvent* event) {
   // 0 is no correlation.
   if (const int64_t correlation = JsonId(args, "correlation").value_or(0); correlation > 0)
     event->correlation = correlation;
-  event->bytes = std::max<int64_t>(0, JsonInteger(args, "bytes").value_or(0));
+  event->bytes = std::max<int64_t>(0, JsonId(args, "bytes").value_or(0));
   if (const int64_t graph = JsonId(args, "graph id").value_or(0); graph > 0) event->graph = graph;
   if (const int64_t node = JsonId(args, "graph node id").value_or(0); node > 0) event->graph_node = node;
   switch (event->kind) {
     case Kind::kKernel:
       return AddLaunch(args, event);
     case Kind::kRange:
+      for (const char* key : {"Record function id", "External id"}) {
+        const int64_t number = JsonId(args, key).value_or(0);
+        if (event->record_function <= 0 && number > 0) event->record_function = number;
+      }
       return AddOperator(args, event);
     case Kind::kSynchronization:
       event->event = JsonInteger(args, "wait_on_cuda_event_id").value_or(-1);
@@ -253,10 +270,10 @@ void KinetoDetails::ReadFile(const Json& file, const std::string& path) {
     if (file.contains("deviceProperties")) ReadDevices(file["deviceProperties"]);
     const auto distributed = file.find("distributedInfo");
     if (distributed != file.end() && distributed->is_object()) {
-      trace_.rank = JsonInteger(*distributed, "rank");
-      trace_.world = std::max<int64_t>(0, JsonInteger(*distributed, "world_size").value_or(0));
+      trace_.rank = WholeIn(*distributed, "rank");
+      trace_.world = std::max<int64_t>(0, WholeIn(*distributed, "world_size").value_or(0));
     }
-    trace_.base_ns = UsableBase(JsonInteger(file, "baseTimeNanoseconds").value_or(0));
+    trace_.base_ns = UsableBase(WholeIn(file, "baseTimeNanoseconds").value_or(0));
   }
   FindHost(file, path);
 }

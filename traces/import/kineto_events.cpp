@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "traces/import/chrome_events.h"
+#include "traces/import/early_events.h"
 #include "traces/import/gzip_stream.h"
 #include "traces/import/json_limits.h"
 #include "traces/import/kineto_details.h"
@@ -82,7 +83,7 @@ class Reader {
   void Finish(const nlohmann::json& rest) {
     timeline_.Finish();
     details_.ReadFile(rest, path_);
-    AddEarly();
+    early_.Finish();
     details_.NameStreams();
     if (trace_.events.empty() && trace_.skipped == 0) {
       Throw(Code::kInvalidArgument,
@@ -116,7 +117,6 @@ class Reader {
       ++trace_.skipped;
       return;
     }
-    if (*start > 0) first_ns_ = std::min(first_ns_, *start);
     AddActivity(event, of, *kind, *name, *start, *length);
   }
 
@@ -146,8 +146,7 @@ class Reader {
     }
     if (kind == Kind::kCopy) result.ends = ParseCopyName(name);
     if (kind == Kind::kSynchronization) result.sync_type = SynchronizationType(name);
-    if (start_ns <= 0 && IsOfDevice(kind)) return early_.push_back(result);
-    trace_.events.push_back(result);
+    early_.Add(result);
   }
 
   // Its whole and its short name; a trace has few of the many that it writes.
@@ -158,23 +157,6 @@ class Reader {
     const std::pair names{names_.Intern(demangled), names_.Intern(ShortKernelName(demangled))};
     kernels_.emplace(name, names);
     return names;
-  }
-
-  // A time of 0, which is 1970 where others are since then, says that none could be taken; so does one of
-  // what lasts nothing, or as long as since then.
-  void AddEarly() {
-    constexpr int64_t kDay = int64_t{86'400} * 1'000'000'000;
-    const bool since_1970 = first_ns_ != INT64_MAX && first_ns_ + trace_.base_ns > kDay;
-    early_.ForEach([&](const ImportEvent& event) {
-      const int64_t start_ns = event.start_ns + trace_.base_ns, length_ns = event.end_ns - event.start_ns;
-      const bool timeless =
-          since_1970 ? start_ns < kDay : start_ns == 0 && (length_ns == 0 || length_ns > kDay);
-      if (timeless) {
-        ++trace_.skipped;
-      } else {
-        trace_.events.push_back(event);
-      }
-    });
   }
 
   std::string path_;
@@ -190,8 +172,7 @@ class Reader {
   TensorFlowTimeline timeline_{&trace_, &names_};
   OnnxRuntimeProfile onnx_runtime_{&trace_, &names_};
   std::unordered_map<std::string, std::pair<int, int>, TextHash, std::equal_to<>> kernels_;
-  Spool<ImportEvent> early_;      // what ran on devices and began at 0 or before
-  int64_t first_ns_ = INT64_MAX;  // of what began later
+  EarlyEvents early_{&trace_};
 };
 
 }  // namespace

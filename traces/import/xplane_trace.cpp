@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "traces/import/early_events.h"
 #include "traces/import/tensorflow_devices.h"
 #include "traces/import/wire_message.h"
 
@@ -78,10 +79,11 @@ class XPlaneReader {
       if (space.field() == 1) ReadPlane(space.Nested());
       if (space.field() == 4 && trace_.host.empty()) trace_.host = space.Text();
     }
+    // Times are behind the start of the profile, or since 1970 as that is.
+    if (early_.first_ns() < profile_start_ns_ / 2) trace_.base_ns = UsableBase(profile_start_ns_);
+    early_.Finish();
     if (trace_.events.empty() && trace_.skipped == 0)
       Throw(Code::kInvalidArgument, "{} holds no events of devices or threads", path_);
-    // Times are behind the start of the profile, or since 1970 as that is.
-    if (first_ns_ < profile_start_ns_ / 2) trace_.base_ns = UsableBase(profile_start_ns_);
     return std::move(trace_);
   }
 
@@ -193,9 +195,8 @@ class XPlaneReader {
     event.graph_node = facts.graph_node;
     event.pid = kProcess;
     event.tid = line;
-    first_ns_ = std::min(first_ns_, start_ns);
     Describe(name, facts, line, &event);
-    trace_.events.push_back(event);
+    early_.Add(event);
   }
 
   void Describe(std::string_view name, const Facts& facts, int64_t line, ImportEvent* event) {
@@ -203,7 +204,7 @@ class XPlaneReader {
     event->kind = Kind::kKernel;
     event->device = device_;
     event->on_host = plane_ == Plane::kAccelerator;
-    event->stream = line & 0x7fffffff;
+    event->stream = line;
     event->name = names_.Intern(name);
     if (!facts.op.empty()) event->brief = names_.Intern(facts.op);
     // What moves data beside the core of a TPU.
@@ -215,6 +216,10 @@ class XPlaneReader {
       event->kind = Kind::kCopy;
       event->ends = ParseTensorFlowCopy(name);
       event->bytes = NumberAfter(facts.copy, "size:");
+      if (event->ends.kind == kBetweenDevices && facts.copy.find(kTo) != std::string_view::npos) {
+        event->src_device = device_;
+        event->dst_device = std::min<int64_t>(NumberAfter(facts.copy, kTo), INT32_MAX);
+      }
     }
     if (facts.kernel.empty()) return;
     ImportLaunch launch;
@@ -233,7 +238,7 @@ class XPlaneReader {
       event->kind = Kind::kKernel;
       event->on_host = true;
       event->device = CpuOf(facts.device);
-      event->stream = line & 0x7fffffff;
+      event->stream = line;
       if (!facts.op.empty()) event->brief = names_.Intern(facts.op);
     } else {
       const bool has_id = facts.step_id >= 0 && name.find("step") != std::string_view::npos;
@@ -248,8 +253,10 @@ class XPlaneReader {
     return entry->second;
   }
 
-  static constexpr int64_t kProcess = 1;                      // all planes are of one
-  static constexpr int kWithinDevice = 8, kDeviceMemory = 2;  // ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND
+  static constexpr int64_t kProcess = 1;  // all planes are of one
+  static constexpr std::string_view kTo = "dest:";
+  static constexpr int kWithinDevice = 8, kBetweenDevices = 10,
+                       kDeviceMemory = 2;  // ENUM_CUDA_MEMCPY_OPER, ENUM_CUDA_MEM_KIND
 
   const std::string& path_;
   const std::atomic<bool>* cancelled_;
@@ -259,7 +266,8 @@ class XPlaneReader {
   int64_t device_ = 0;
   bool beside_core_ = false;  // the line is of what does not run on the core
   std::map<int64_t, int64_t> cpus_;
-  int64_t profile_start_ns_ = 0, first_ns_ = INT64_MAX;
+  int64_t profile_start_ns_ = 0;
+  EarlyEvents early_{&trace_};
   Texts event_names_, stat_names_;
 };
 

@@ -82,6 +82,17 @@ struct OperatorTable : TableOf<OperatorTable> {
 };
 inline constexpr OperatorTable kOperator;
 
+struct TensorUseTable : TableOf<TensorUseTable> {
+  constexpr TensorUseTable()
+      : TableOf("LANESCOPE_TENSOR_USE",
+                "Which operator wrote a tensor that another one reads, where an execution trace of PyTorch "
+                "says so. Imports alone have it.") {}
+  Integer event{this, {"eventId", Need::kAlways, "NVTX_EVENTS.eventId of the operator that reads."}};
+  Integer writer{this,
+                 {"writerId", Need::kAlways, "The same of the operator that wrote it last before that."}};
+};
+inline constexpr TensorUseTable kTensorUse;
+
 struct SpanTable : TableOf<SpanTable> {
   constexpr SpanTable()
       : TableOf(
@@ -122,7 +133,8 @@ inline constexpr int64_t kWarning = 2;  // of its severities
 inline constexpr int64_t kNamedDomain = -1;
 
 // Tables of imports alone, beside those of the export.
-inline constexpr const Table* kImported[] = {&kCollective, &kStreamName, &kRank,           &kDeviceRange,
-                                             &kOperator,   &kSpan,       &kCapturedKernel, &kDiagnostic};
+inline constexpr const Table* kImported[] = {&kCollective,  &kStreamName,     &kRank,
+                                             &kDeviceRange, &kOperator,       &kTensorUse,
+                                             &kSpan,        &kCapturedKernel, &kDiagnostic};
 
 }  // namespace lanescope::traces::tables
