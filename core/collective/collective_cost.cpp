@@ -22,7 +22,7 @@ CollectiveCost::CollectiveCost(const Machine& machine, const MachineTasks& tasks
                                std::vector<DeviceId> devices, bool mean)
     : machine_(machine), tasks_(tasks), devices_(std::move(devices)), mean_(mean), links_(machine) {}
 
-int64_t CollectiveCost::Ns() const { return NsOf(CollectiveCourse(machine_, links_, steps_).Run()); }
+int64_t CollectiveCost::Ns() const { return NsOf(CollectiveLoop(machine_, links_, steps_).Run()); }
 
 Endpoint CollectiveCost::NewTensor(const Place& place, int64_t bytes) {
   tensors_.push_back({bytes, {place}});

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/collective/collective_course.h"
+#include "core/collective/collective_loop.h"
 #include "core/collective/collective_schedule.h"
 #include "core/machine/machine.h"
 #include "core/machine/tasks.h"
@@ -16,7 +16,7 @@
 namespace lanescope {
 
 // Writes no nodes, but finds out when what a schedule writes would be done, by the laws of the simulator
-// (CollectiveCourse): a message when its latency is over and its bytes are through, whose links, buses and
+// (CollectiveLoop): a message when its latency is over and its bytes are through, whose links, buses and
 // network interfaces it shares with all that pass them at the time, and work when memory has done its part.
 // So a ring of slow and of fast links, or a group that is late, takes what it takes; nothing here knows the
 // algorithms.

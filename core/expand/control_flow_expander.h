@@ -89,7 +89,7 @@ class ControlFlowExpander {
   // Whether what is written now runs, with sides of its own: nothing where it does whatever data say.
   std::optional<Endpoint> WhetherTaken(const Sides& own, const std::string& name, const std::string& device);
   void LeaveConditions(size_t left);
-  // Of two optionals between which data choose, that of the side that is being written.
+  // The one of two optionals between which data choose that belongs to the side that is being written.
   ExpandedValue OnThisSide(ExpandedValue optional, const Sides& own) const;
   // The nodes that a node waits for: its control inputs, and, for a body's first nodes, those that the
   // body waits for.

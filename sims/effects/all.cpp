@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <array>
 
+#include "sims/effects/cache_transfers.h"
 #include "sims/effects/copy_cores.h"
-#include "sims/effects/core_wait.h"
 #include "sims/effects/cores.h"
 #include "sims/effects/effect.h"
-#include "sims/effects/fetches.h"
 #include "sims/effects/front_end.h"
 #include "sims/effects/hand_off.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/link_sharing.h"
-#include "sims/effects/messengers.h"
+#include "sims/effects/progress_threads.h"
 #include "sims/effects/queue_gaps.h"
+#include "sims/effects/run_queue_delay.h"
 #include "sims/effects/shared_gpu.h"
 #include "sims/effects/step_overhead.h"
 #include "sims/effects/stream_handoff.h"
@@ -23,9 +23,10 @@ namespace lanescope::sims {
 
 std::span<const EffectKind* const> AllEffects() {
   static constexpr std::array kAll = {
-      &Cores::kKind,         &CopyCores::kKind, &CoreWait::kKind,   &SharedGpu::kKind,    &LinkSharing::kKind,
-      &Dispatch::kKind,      &StreamGap::kKind, &Issue::kKind,      &StepOverhead::kKind, &HandOff::kKind,
-      &StreamHandOff::kKind, &WakeUp::kKind,    &Messengers::kKind, &Fetches::kKind,      &FrontEnd::kKind,
+      &Cores::kKind,           &CopyCores::kKind,      &RunQueueDelay::kKind, &SharedGpu::kKind,
+      &LinkSharing::kKind,     &Dispatch::kKind,       &StreamGap::kKind,     &Issue::kKind,
+      &StepOverhead::kKind,    &HandOff::kKind,        &StreamHandOff::kKind, &WakeUp::kKind,
+      &ProgressThreads::kKind, &CacheTransfers::kKind, &FrontEnd::kKind,
   };
   return kAll;
 }

@@ -42,7 +42,7 @@ class CostFileReader {
   JsonObject& At(const std::string& path);
   // Keys of the part at the path that say nothing a prediction needs.
   void Ignore(const std::string& path, std::initializer_list<const char*> keys);
-  // Of "gaps.devices"; null where the list has no such device.
+  // The gaps of a device in "gaps.devices"; null where the list has no such device.
   JsonObject* Gaps(DeviceKind kind);
   // Throws InvalidArgument for a key that nobody read in the parts that somebody asked for.
   void Finish() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a prediction knows beside the times of commands alone: effects, each with a name, so that one can ask
-// what each of them explains. An effect is a file of this folder that holds its numbers, how a cost file says
-// them, how they are fitted and what they add to a simulation. all.cpp lists them. An effect that is not
+// Effects: everything of a prediction beside the times of commands alone, each with a name, so that one can
+// ask what each of them explains. An effect is a file of this folder that holds its numbers, how a cost file
+// says them, how they are fitted and what they add to a simulation. all.cpp lists them. An effect that is not
 // there takes no time.
 #pragma once
 
@@ -40,14 +40,14 @@ class Effect {
   // Adds what launches take longer, in ns, to the times that they take by their work alone.
   virtual void Lengthen(const Schedule& /*schedule*/, const Machine& /*machine*/,
                         IdVector<CommandId, int64_t>* /*ns*/) const {}
-  // What a measured launch would have taken without it, in ns.
+  // The time that a measured launch would have taken without it, in ns.
   virtual int64_t Without(const MeasuredLaunch& launch, const Machine& /*machine*/) const {
     return launch.ns;
   }
   // How far steps that rely on the effect's rules lie from what was measured, nine in ten, as a fraction. 0:
   // no further than by how their commands vary.
   virtual double Residual(const Schedule& /*schedule*/, const Machine& /*machine*/) const { return 0; }
-  // What of the effect is measured by microbenchmarks and not by the calibrated run goes into `effects`.
+  // Puts into `effects` the part that microbenchmarks measure, and not the calibrated run.
   virtual void HandOn(EffectSet* /*effects*/) const {}
 };
 
@@ -96,7 +96,7 @@ class EffectSet {
     effects_[&E::kKind] = std::make_shared<const E>(std::move(effect));
   }
   void Remove(const EffectKind& kind) { effects_.erase(&kind); }
-  // Those that measured durations of commands do not contain.
+  // The effects that measured durations of commands do not contain.
   EffectSet BetweenCommands() const;
 
   SimulationModel Model() const;
@@ -105,14 +105,14 @@ class EffectSet {
   int64_t Without(MeasuredLaunch launch, const Machine& machine) const;
   // The largest of all.
   double Residual(const Schedule& schedule, const Machine& machine) const;
-  // What microbenchmarks have measured, in place of what `effects` has.
+  // Puts results of microbenchmarks in place of those of `effects`.
   void HandOn(EffectSet* effects) const;
 
  private:
   std::map<const EffectKind*, std::shared_ptr<const Effect>> effects_;
 };
 
-// What machines have whose effects nobody measured: links that copies share.
+// Effects of a machine that nobody measured: links that copies share.
 EffectSet UnmeasuredEffects();
 // All that microbenchmarks say something of.
 EffectSet EffectsOf(const MachineFigures& figures);

@@ -20,7 +20,7 @@ struct HandOff final : Effect {
   void HandOn(EffectSet* effects) const override;
 };
 
-// What `average` says of the delays of commands that became ready by the end of one on another queue, when
+// Fits, by `average`, delays of commands that became ready by the end of one on another queue, when
 // their own queue had been free for its gap already: start less that end. Not the first of their queue. A
 // pair of classes without samples takes the mean of the others, one with messages that of theirs, else what
 // copies have. `effects`: with the gaps.

@@ -122,9 +122,9 @@ int64_t RecordedNs(const std::vector<double>& late) {
   return least < 2 * usual ? least : usual;
 }
 
-// Of units that begin while all streams are idle, since they wait for the host: what passes then is what
-// their thread takes. One launch by itself has what microbenchmarks say, for streams are hardly ever idle
-// before it.
+// Fits units that begin while all streams are idle, since they wait for the host: the time that passes is
+// what their thread takes. One launch by itself has what microbenchmarks say, for streams are hardly ever
+// idle before it.
 void FitIssue(const StepStarts& starts, EffectSet* effects) {
   const Schedule& schedule = starts.schedule();
   if (schedule.issue.empty()) return;

@@ -8,10 +8,10 @@
 
 namespace lanescope::sims {
 
-// What it takes for a launch or a copy by itself, for a recorded segment, and to bring what the caller feeds
-// to where the device can read it. That it is there at all orders a step: a segment waits for all that any of
-// its commands needs of the host, for what was issued before it, and everything after it waits for its end
-// (IssuedSchedule).
+// The host's time for a launch or a copy by itself, for a recorded segment, and to bring what the caller
+// feeds to where the device can read it. That it is there at all orders a step: a segment waits for all that
+// any of its commands needs of the host, for what was issued before it, and everything after it waits for its
+// end (IssuedSchedule).
 struct Issue final : Effect {
   static const EffectKind kKind;
   StreamIssueTimes times = {};

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/machine/work_class.h"
-#include "sims/effects/fetch_cost.h"
+#include "sims/effects/cache_transfer_cost.h"
 #include "sims/engine/computers.h"
 
 namespace lanescope::sims {
@@ -18,8 +18,8 @@ struct MachineFigures {
   double copy_cores = 0;                       // that a paced copy keeps busy
   int64_t slice_ns = 0;                        // that a thread may keep its core while others wait
   SlowdownMatrix gpu_slowdown{{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}};  // of commands side by side on a GPU
-  std::vector<FetchCurve::Point> fetches;                          // bytes that another core wrote
-  // Of a task's thread that moves messages; none where no messages were measured.
+  std::vector<CacheTransferCurve::Point> fetches;                  // bytes that another core wrote
+  // A task's thread that moves messages; none where no messages were measured.
   struct Message {
     int64_t end_ns = 0;
     double byte_ns = 0;

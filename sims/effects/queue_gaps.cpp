@@ -23,8 +23,8 @@ constexpr bool HasStreams(DeviceKind kind) {
   return kind == DeviceKind::kCuda || kind == DeviceKind::kLogical;
 }
 
-// Of a run in whose steps several logical devices share a GPU's front end: where it was with the stream all
-// the time.
+// The share of a run's time in which several logical devices use a GPU's front end: where it was with the
+// stream all the time.
 constexpr double kInTime = 0.1;
 constexpr double kLook = static_cast<double>(kEffectConstants.look.value) / 100;
 

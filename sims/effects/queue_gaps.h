@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes between two commands of one queue: a driver thread takes the next one, or a stream begins it.
+// The time between two commands of one queue: a driver thread takes the next one, or a stream begins it.
 #pragma once
 
 #include <array>

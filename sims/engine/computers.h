@@ -14,7 +14,7 @@ namespace lanescope::sims {
 // Speeds, as multiples of another one, lie between these.
 inline constexpr double kMinSpeed = 1e-3, kMaxSpeed = 1e3;
 
-// What one worker does in launches of a class, as a multiple of what one of the first computer's does.
+// The work of one worker in launches of a class, as a multiple of that of the first computer's.
 struct WorkerSpeed {
   double compute = 1, memory = 1;
 

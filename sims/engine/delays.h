@@ -18,14 +18,14 @@ enum class QueueClass : uint8_t { kCompute, kCopy, kMessage, kStream, kDriver };
 inline constexpr int kNumQueueClasses = 5;
 inline constexpr int kNumThreadClasses = 3;  // the first of them
 
-// Of a queue of `device`. A host copies to other hosts only.
+// The class of a queue of `device`. A host copies to other hosts only.
 inline QueueClass QueueClassOf(QueueKind kind, const DeviceSpec& device) {
   if (device.is_hardware() && device.in_order) return QueueClass::kStream;
   if (kind == QueueKind::kCompute) return QueueClass::kCompute;
   return device.is_gpu() ? QueueClass::kCopy : QueueClass::kMessage;
 }
 
-// What the thread that issues a device's streams takes for it, in ns. `segment_ns`: until what was recorded
+// Times of the thread that issues a device's streams, in ns. `segment_ns`: until a recorded segment
 // begins; `recorded_ns`: for each of its launches and copies to reach the device. `feed_byte_ns`: to bring a
 // byte of the caller's tensor to where the device can read it.
 struct StreamIssueTimes {
@@ -42,7 +42,7 @@ struct StreamIssueTimes {
 // The step begins `step_start` before its first commands may start, and ends
 // `step_finish` after its last command. Drivers sleep between steps: one that is woken by its queue's first
 // ready command picks `wake` later, for it is not awake at once when the cores that wake it are busy.
-// Each task has one thread that moves its messages, the messenger: a message keeps it busy for
+// Each task has one thread that moves its messages, the progress thread: a message keeps it busy for
 // `message_overhead` where it is sent and again where it is received, there with `message_byte` for each byte
 // on top (LogGP's o, and what a copy adds; Alexandrov et al. 1995). Both are part of what a message takes, at
 // its beginning and at its end, and wait for each other and for a core.

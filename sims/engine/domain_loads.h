@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who uses which shared silicon at a moment of virtual time. Included by the simulator's loop alone.
+// The users of shared silicon at one point of virtual time. Included by the simulator's loop alone.
 // Internal to sims.
 #pragma once
 
@@ -33,14 +33,14 @@ class DomainLoads {
     state->cores = moves ? matrix.copy_cores : costs_.cores.empty() ? server.cores : costs_.cores[command];
     Add(server.domain, *state, +1);
   }
-  // A messenger begins to work, on one core.
-  void EnterMessenger(const Server& messenger, ServerState* state) {
-    if (messenger.domain < 0) return;
+  // A progress thread begins to work, on one core.
+  void EnterProgressThread(const Server& progress_thread, ServerState* state) {
+    if (progress_thread.domain < 0) return;
     state->active = true;
     state->load_class = WorkClass::kMemory;
-    state->is_messenger = true;
+    state->is_progress_thread = true;
     state->cores = 1;
-    Add(messenger.domain, *state, +1);
+    Add(progress_thread.domain, *state, +1);
   }
   void Leave(const Server& server, ServerState* state) {
     if (!state->active) return;
@@ -49,11 +49,11 @@ class DomainLoads {
   }
 
   // How long the sleeping driver of a server, woken now, waits for a core. It wakes on each core with the
-  // same probability; where a launch (on as many cores as it asks for) or a messenger runs, it waits for its
-  // end or for the end of its time slice. Threads whose slices do not end are given a free core at once, and
-  // wait for the first launch to end where there is none.
-  Ticks CoreWait(int server, const std::vector<ServerState>& servers, const TimerTree& timers,
-                 Ticks now) const {
+  // same probability; where a launch (on as many cores as it asks for) or a progress thread runs, it waits
+  // for its end or for the end of its time slice. Threads whose slices do not end are given a free core at
+  // once, and wait for the first launch to end where there is none.
+  Ticks RunQueueDelay(int server, const std::vector<ServerState>& servers, const TimerTree& timers,
+                      Ticks now) const {
     const int domain = plan_.servers[static_cast<size_t>(server)].domain;
     if (domain < 0) return 0;
     const InterferenceMatrix& matrix = plan_.domains[static_cast<size_t>(domain)];
@@ -76,7 +76,8 @@ class DomainLoads {
   // A driver that slept is being woken, which takes a core; or it is awake.
   void BeginWaking(int domain) { AddCores(domain, +1, false); }
   void EndWaking(int domain) { AddCores(domain, -1, false); }
-  // How much longer that takes for the copies that wake on that core too. (What runs there is CoreWait's.)
+  // How much longer that takes for the copies that wake on that core too. (What runs there is
+  // RunQueueDelay's.)
   double WakingSlowdown(int domain) const {
     if (domain < 0) return 1;
     const InterferenceMatrix& matrix = plan_.domains[static_cast<size_t>(domain)];
@@ -96,7 +97,7 @@ class DomainLoads {
       for (const int server : plan_.domain_servers[domain]) {
         const ServerState& state = servers[static_cast<size_t>(server)];
         if (!state.active) continue;
-        slow(server, state.is_messenger ? slowdown.OfMessenger() : slowdown.Of(state.load_class));
+        slow(server, state.is_progress_thread ? slowdown.OfProgressThread() : slowdown.Of(state.load_class));
       }
     }
   }
@@ -106,7 +107,7 @@ class DomainLoads {
     DomainLoad& load = loads_[static_cast<size_t>(domain)];
     load.active[static_cast<size_t>(state.load_class)] += sign;
     load.asked[static_cast<size_t>(state.load_class)] += sign * state.cores;
-    AddCores(domain, sign * state.cores, state.load_class == WorkClass::kCopy || state.is_messenger);
+    AddCores(domain, sign * state.cores, state.load_class == WorkClass::kCopy || state.is_progress_thread);
   }
   void AddCores(int domain, double cores, bool restless) {
     if (domain < 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the effects take as given on every machine. All else that they know is measured on the machine that is
-// predicted, and lies in its cost table (Delays, Interference, FetchCurve).
+// Constants that effects take as given on every machine. All else that they know is measured on the machine
+// that is predicted, and lies in its cost table (Delays, Interference, CacheTransferCurve).
 #pragma once
 
 #include <array>

@@ -82,7 +82,7 @@ void FrozenOrder::OrderSteps(const IdVector<CommandId, Command>& commands,
     }
     if (next[c].exists() && --waits[next[c]] == 0) order.push_back(next[c]);
   }
-  // What took no time may stand in another order than it ran: then nothing is sure.
+  // Commands that took no time may stand in another order than they ran: then nothing is sure.
   if (order.size() < total) order.clear();
   for (const CommandId c : order) {
     const ServerRange range = plan_.servers_of[plan_.tasks[c].queue];
@@ -212,7 +212,7 @@ bool FrozenOrder::KeepsOrder(const std::vector<int>& places) const {
     const int place = places[i];
     const Times& times = times_[IndexOf(place)];
     if (soonest <= times.picked) {
-      // What was ready before would not have waited for this one.
+      // A command that was ready before would not have waited for this one.
       if (times.ready > times.before && soonest < times.ready) return false;
       const bool root = place == 0
                             ? steps_[0].end_before == 0

@@ -48,7 +48,7 @@ class FrozenOrder {
     Ticks ready = 0, before = 0, picked = 0, moves = 0, end = 0;
     bool flows = false;
   };
-  // Of the last command.
+  // Times of the last command.
   struct ServerTimes {
     Ticks start = -1, end = 0, free_at = 0;
     int workers = 0;

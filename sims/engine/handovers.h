@@ -50,7 +50,7 @@ class Handovers {
     if (task.pending == 0) MakeReady(command, now);
   }
 
-  // Of what is on its way the first; kNever: nothing is.
+  // The time of the first that is on its way; kNever: nothing is.
   Ticks EarliestTime() const { return under_way_.EarliestTime(); }
   // It is there.
   void Arrive(Ticks now) {
@@ -80,7 +80,7 @@ class Handovers {
     if constexpr (kInterfere) {
       const int idle = task.queue != queue ? queues_.IdleServer(task.queue) : -1;
       wakes = idle >= 0;
-      if (wakes) ready_at += domains_.CoreWait(idle, servers_, timers_, now);
+      if (wakes) ready_at += domains_.RunQueueDelay(idle, servers_, timers_, now);
     }
     if (ready_at <= now) return MakeReady(command, now);
     if (wakes) domains_.BeginWaking(DomainOf(task.queue));

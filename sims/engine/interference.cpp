@@ -55,7 +55,7 @@ void DomainSlowdown::OfGpu(const InterferenceMatrix& matrix, const DomainLoad& l
 void DomainSlowdown::OfHost(const InterferenceMatrix& matrix, const DomainLoad& load) {
   const double asked = matrix.cores > 0 ? load.cores / matrix.cores : 0;
   const double met = matrix.cores > 0 ? load.restless / matrix.cores : 0;
-  messenger_ = matrix.cores > 0 ? std::max(1.0, 1 + (load.cores - 1) / matrix.cores) : 1;
+  progress_thread_ = matrix.cores > 0 ? std::max(1.0, 1 + (load.cores - 1) / matrix.cores) : 1;
   for (size_t victim = 0; victim < kNumWorkClasses; ++victim) {
     double excess = 1 - matrix.slowdown[victim][victim];  // the victim itself counts in the load
     for (size_t beside = 0; beside < kNumWorkClasses; ++beside)

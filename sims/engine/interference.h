@@ -29,7 +29,7 @@ struct Interference {
   InterferenceMatrix gpu;
   std::vector<OtherComputer> other_computers;
 };
-// Of the computer with that number (Computers): they are as the first one, but for their cores.
+// The matrix of the computer with that number (Computers): all are as the first one, but for their cores.
 InterferenceMatrix HostMatrix(const Interference& interference, int computer);
 
 // The domain of shared silicon that a device belongs to, of its computer's: kHostDomain, 1 + n physical GPU
@@ -44,11 +44,11 @@ WorkClass ClassOf(const OpWork& work);
 // multiprocessors takes no more than its share of them, but the memory has one bandwidth for all parts.
 int PiecesOf(const OpWork& work, const DeviceSpec& device);
 
-// What is running in one domain.
+// The running load of one domain.
 struct DomainLoad {
   std::array<int, kNumWorkClasses> active{};    // commands of the class
   double cores = 0;                             // that all ask for; of a GPU: pieces of work
-  double restless = 0;                          // of these, copies and messengers
+  double restless = 0;                          // of these, copies and progress threads
   std::array<double, kNumWorkClasses> asked{};  // `cores`, by class
 };
 
@@ -64,23 +64,22 @@ struct DomainLoad {
 //   (1 + sum over b of n_b * (slowdown[v][b] - 1)) * s
 // times as long. s is the lack of cores. More cores asked for than there are slow everyone in proportion, as
 // a fair scheduler does: s = max(1, asked / cores). A launch also shares its core with the restless while
-// another core is free: a paced copy sleeps and wakes with every chunk, a messenger with every message, and
-// each wakes where it slept, so that it meets a given launch on one core out of `cores`:
-// s = max(that, 1 + restless / cores), the same as the fair share when all cores are busy. For the same
-// reason a messenger meets any other that asks for a core on one core out of `cores`:
-// s = 1 + others / cores.
+// another core is free: a paced copy sleeps and wakes with every chunk, a progress thread with every message,
+// and each wakes where it slept, so that it meets a given launch on one core out of `cores`: s = max(that, 1
+// + restless / cores), the same as the fair share when all cores are busy. For the same reason a progress
+// thread meets any other that asks for a core on one core out of `cores`: s = 1 + others / cores.
 class DomainSlowdown {
  public:
   DomainSlowdown(const InterferenceMatrix& matrix, const DomainLoad& load);
   double Of(WorkClass victim) const { return slowdown_[static_cast<size_t>(victim)]; }
-  double OfMessenger() const { return messenger_; }
+  double OfProgressThread() const { return progress_thread_; }
 
  private:
   void OfGpu(const InterferenceMatrix& matrix, const DomainLoad& load);
   void OfHost(const InterferenceMatrix& matrix, const DomainLoad& load);
 
   std::array<double, kNumWorkClasses> slowdown_{};
-  double messenger_ = 1;
+  double progress_thread_ = 1;
 };
 
 }  // namespace lanescope::sims

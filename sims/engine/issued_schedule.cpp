@@ -115,7 +115,7 @@ class Issuer {
     return units;
   }
 
-  // What the thread does for the command.
+  // The thread's time for the command.
   int64_t NsOf(CommandId command) const {
     const Command& of = schedule_.commands[command];
     if (!of.is_work() || schedule_.issue[command] == StreamIssue::kNothing) return 0;

@@ -23,9 +23,9 @@ class IssuedSchedule {
   IssuedSchedule(const Schedule& original, const Machine& machine, const StreamIssueTimes& times);
 
   const Schedule& schedule() const { return schedule_; }
-  // Of the launches that issue, behind the commands of the original; in ns.
+  // Times of the launches that issue, behind the commands of the original; in ns.
   const IdVector<CommandId, int64_t>& issue_ns() const { return issue_ns_; }
-  // Of these launches, on which streams so many of the original's commands are issued by each.
+  // The launches that issue, on which streams so many of the original's commands are issued by each.
   struct Issued {
     QueueId queue;
     int commands = 0;

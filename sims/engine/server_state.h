@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server is doing at a moment of virtual time. Included by the simulator's loop alone.
+// The state of a server at a point of virtual time. Included by the simulator's loop alone.
 // Internal to sims.
 #pragma once
 
@@ -11,9 +11,10 @@
 namespace lanescope::sims {
 
 struct ServerState {
-  // Of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 / slowdown;
-  // its bytes flow over links. kWaking: nothing runs, the driver has been woken and is not awake yet. Of a
-  // message: it is about to begin; its messengers work on it or will, before it moves or after it has.
+  // The phase of the running command: its end is fixed; it has begun but moves nothing yet; it works at 1 /
+  // slowdown; its bytes flow over links. kWaking: nothing runs, the driver has been woken and is not awake
+  // yet. Of a message: it is about to begin; its progress threads work on it or will, before it moves or
+  // after it has.
   enum class Phase : uint8_t {
     kFixed,
     kWaking,
@@ -29,7 +30,7 @@ struct ServerState {
 
   int running = kIdle;
   bool active = false;  // counted in its domain's load
-  bool is_messenger = false;
+  bool is_progress_thread = false;
   Phase phase = Phase::kFixed;
   WorkClass load_class = WorkClass::kMemory;
   Ticks free_at = 0;

@@ -13,8 +13,8 @@
 #include "sims/engine/domain_loads.h"
 #include "sims/engine/front_end.h"
 #include "sims/engine/handovers.h"
-#include "sims/engine/messengers.h"
 #include "sims/engine/prefetches.h"
+#include "sims/engine/progress_threads.h"
 #include "sims/engine/server_queues.h"
 #include "sims/engine/server_state.h"
 #include "sims/engine/simulation_plan.h"
@@ -38,7 +38,7 @@ class SimulationLoop {
                  static_cast<int>(plan.servers.size()), plan.links.max_hops()),
         domains_(plan, costs),
         front_ends_(plan),
-        messengers_(plan),
+        progress_threads_(plan),
         queues_(plan, scratch, &servers_, &timers_),
         prefetches_(plan, *scratch, result->times),
         handovers_(plan, scratch, servers_, timers_, front_ends_, &domains_, &queues_) {}
@@ -108,41 +108,41 @@ class SimulationLoop {
     at.running = command.number();
     at.started = start;
     prefetches_.AfterStart(command);
-    if (!messengers_.Move(command)) return Begin(number, command, start);
+    if (!progress_threads_.Move(command)) return Begin(number, command, start);
     at.phase = Phase::kPosting;
     start > now_ ? timers_.Set(number, start) : Send(number);
   }
 
   void Send(int message) {
     state(message).phase = Phase::kSending;
-    const int messenger = messengers_.Sender(CommandId(state(message).running));
-    if (messengers_.Join(messenger, message)) WorkOnMessage(messenger);
+    const int progress_thread = progress_threads_.Sender(CommandId(state(message).running));
+    if (progress_threads_.Join(progress_thread, message)) WorkOnMessage(progress_thread);
   }
   void Receive(int message) {
     state(message).phase = Phase::kReceiving;
-    const int messenger = messengers_.Receiver(CommandId(state(message).running));
-    if (messengers_.Join(messenger, message)) WorkOnMessage(messenger);
+    const int progress_thread = progress_threads_.Receiver(CommandId(state(message).running));
+    if (progress_threads_.Join(progress_thread, message)) WorkOnMessage(progress_thread);
   }
-  void WorkOnMessage(int messenger) {
-    const ServerState& message = state(messengers_.At(messenger));
+  void WorkOnMessage(int progress_thread) {
+    const ServerState& message = state(progress_threads_.At(progress_thread));
     const CommandId command(message.running);
     const Ticks alone = task(command).duration;
-    Work(messenger, message.phase == Phase::kSending ? messengers_.SendingTime(command, alone)
-                                                     : messengers_.ReceivingTime(command, alone));
-    if constexpr (kInterfere) domains_.EnterMessenger(server(messenger), &state(messenger));
+    Work(progress_thread, message.phase == Phase::kSending ? progress_threads_.SendingTime(command, alone)
+                                                           : progress_threads_.ReceivingTime(command, alone));
+    if constexpr (kInterfere) domains_.EnterProgressThread(server(progress_thread), &state(progress_thread));
   }
-  void EndWorkOnMessage(int messenger) {
-    if constexpr (kInterfere) domains_.Leave(server(messenger), &state(messenger));
-    const int message = messengers_.At(messenger);
-    messengers_.Leave(messenger);
+  void EndWorkOnMessage(int progress_thread) {
+    if constexpr (kInterfere) domains_.Leave(server(progress_thread), &state(progress_thread));
+    const int message = progress_threads_.At(progress_thread);
+    progress_threads_.Leave(progress_thread);
     state(message).phase == Phase::kSending ? Begin(message, CommandId(state(message).running), now_)
                                             : Finish(message);
-    if (messengers_.At(messenger) >= 0) WorkOnMessage(messenger);
+    if (progress_threads_.At(progress_thread) >= 0) WorkOnMessage(progress_thread);
   }
 
   void Begin(int number, CommandId command, Ticks start) {
     ServerState& at = state(number);
-    const Ticks duration = messengers_.TimeBetween(command, task(command).duration);
+    const Ticks duration = progress_threads_.TimeBetween(command, task(command).duration);
     at.phase = Phase::kFixed;
     Ticks moves_at = start;
     bool flows = false;
@@ -170,7 +170,7 @@ class SimulationLoop {
   void BeginMoving(int number) {
     ServerState& at = state(number);
     const CommandId command(at.running);
-    const Ticks duration = messengers_.TimeBetween(command, task(command).duration);
+    const Ticks duration = progress_threads_.TimeBetween(command, task(command).duration);
     bool flows = false;
     if constexpr (kShared) {
       const int path = plan_.path_of[command];
@@ -199,7 +199,7 @@ class SimulationLoop {
   void Expire(int number) {
     ServerState& at = state(number);
     timers_.Set(number, kNever);
-    if (messengers_.Has(number)) return EndWorkOnMessage(number);
+    if (progress_threads_.Has(number)) return EndWorkOnMessage(number);
     if (at.phase == Phase::kPosting) return Send(number);
     if (at.phase == Phase::kWaiting) return BeginMoving(number);
     if (at.phase == Phase::kWaking) return queues_.Awake(number);
@@ -211,12 +211,12 @@ class SimulationLoop {
       domains_.Leave(server(number), &at);
       if (copied && WaitForCore(number)) return;
     }
-    messengers_.Move(CommandId(at.running)) ? Receive(number) : Finish(number);
+    progress_threads_.Move(CommandId(at.running)) ? Receive(number) : Finish(number);
   }
 
   // A paced copy sleeps until its bytes would have arrived: its driver is woken once more to say so.
   bool WaitForCore(int number) {
-    const Ticks wait = domains_.CoreWait(number, servers_, timers_, now_);
+    const Ticks wait = domains_.RunQueueDelay(number, servers_, timers_, now_);
     if (wait <= 0) return false;
     state(number).phase = Phase::kFixed;
     timers_.Set(number, now_ + wait);
@@ -279,7 +279,7 @@ class SimulationLoop {
   FairShare sharing_;
   DomainLoads domains_;
   FrontEnds front_ends_;
-  Messengers messengers_;
+  ProgressThreads progress_threads_;
   ServerQueues queues_;
   Prefetches prefetches_;
   Handovers<kInterfere> handovers_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator knows beside a schedule and the costs of its commands.
+// The simulator's model beside a schedule and the costs of its commands.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,10 @@ struct FrontEndLooks {
 // Effects add to it (sims/effects/effect.h); what none of them added takes no time.
 struct SimulationModel {
   Delays delays = {};
-  // Of streams, whose commands are issued ahead of time. None: that takes nothing and orders nothing.
+  // Times of streams, whose commands are issued ahead of time. None: that takes nothing and orders nothing.
   std::optional<StreamIssueTimes> issue = {};
   FrontEndLooks front_end = {};  // with `issue` alone
-  // Of devices that share cores or one GPU. None: commands do not slow each other down.
+  // Slowdowns of devices that share cores or one GPU. None: commands do not slow each other down.
   std::optional<Interference> interference = {};
   bool share_links = false;  // concurrent copies share links; false: each takes its time alone
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the simulator prepares of a schedule once, in the form that its loop reads. Included by simulator.cpp,
+// A schedule as the simulator prepares it once, in the form that its loop reads. Included by simulator.cpp,
 // the loop and frozen_order.h alone. Internal to sims.
 #pragma once
 
@@ -43,7 +43,7 @@ struct ServerRange {
   int first = 0, end = 0;
 };
 
-// The messengers of a message, as servers, and how long it keeps them busy.
+// The progress threads of a message, as servers, and how long it keeps them busy.
 struct MessageEnds {
   int from = -1, to = -1;  // -1: no message
   Ticks sending = 0, receiving = 0;
@@ -66,10 +66,10 @@ struct SimulationPlan {
   IdVector<CommandId, int> path_of;  // kNone: shares none
   IdVector<CommandId, int64_t> bytes;
   LinkPaths links;
-  // Messages keep messengers busy; empty where that takes nothing. Messengers are the last servers, and have
-  // no queue.
+  // Messages keep progress threads busy; empty where that takes nothing. ProgressThreads are the last
+  // servers, and have no queue.
   IdVector<CommandId, MessageEnds> message_ends;
-  int first_messenger = 0;
+  int first_progress_thread = 0;
   // Interference; empty without.
   std::vector<InterferenceMatrix> domains;
   std::vector<std::vector<int>> domain_servers;
@@ -81,7 +81,7 @@ struct SimulationPlan {
   FrontEndLooks front_end;
 };
 
-// What is kept from run to run only to save allocation.
+// Memory that is kept from run to run only to save allocation.
 struct SimulationScratch {
   IdVector<CommandId, Task> tasks;
   IdVector<QueueId, CommandId> ahead;  // what `ready` says that comes next

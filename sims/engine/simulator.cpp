@@ -100,7 +100,7 @@ void PlanServers(const Schedule& schedule, const Machine& machine, const Delays&
     plan->servers.insert(plan->servers.end(), static_cast<size_t>(servers), server);
     plan->servers_of.Add({first, static_cast<int>(plan->servers.size())});
   }
-  plan->first_messenger = static_cast<int>(plan->servers.size());
+  plan->first_progress_thread = static_cast<int>(plan->servers.size());
   for (size_t from = 0; from < kNumQueueClasses; ++from) {
     for (size_t to = 0; to < kNumQueueClasses; ++to) {
       plan->handoff[from][to] = TicksOf(delays.handoff_ns[from][to]);
@@ -146,8 +146,8 @@ void PlanSignals(const Schedule& schedule, const Machine& machine, const Delays&
 }
 
 // One for each task.
-void PlanMessengers(const Schedule& schedule, const Machine& machine, const Delays& delays,
-                    SimulationPlan* plan) {
+void PlanProgressThreads(const Schedule& schedule, const Machine& machine, const Delays& delays,
+                         SimulationPlan* plan) {
   if (delays.message_overhead_ns == 0) return;
   const MachineTasks tasks = TasksOf(machine);
   if (tasks.size() < 2) return;
@@ -159,14 +159,14 @@ void PlanMessengers(const Schedule& schedule, const Machine& machine, const Dela
     if (ends.from == ends.to) continue;
     const double copying = delays.message_byte_ns * static_cast<double>(command.bytes);
     const auto copying_ns = static_cast<int64_t>(std::min(copying, static_cast<double>(kMaxSimulatedNs)));
-    plan->message_ends[c] = {plan->first_messenger + ends.from, plan->first_messenger + ends.to,
+    plan->message_ends[c] = {plan->first_progress_thread + ends.from, plan->first_progress_thread + ends.to,
                              TicksOf(delays.message_overhead_ns),
                              TicksOf(delays.message_overhead_ns + copying_ns)};
   }
   for (const DeviceId host : tasks.hosts) {
-    Server messenger;
-    messenger.device = host;
-    plan->servers.push_back(messenger);
+    Server progress_thread;
+    progress_thread.device = host;
+    plan->servers.push_back(progress_thread);
   }
 }
 
@@ -196,7 +196,7 @@ void PlanInterference(const Machine& machine, const Interference& interference, 
     const Server& server = plan->servers[l];
     const DeviceSpec& device = machine.device(server.device);
     const int domain = InterferenceDomain(device);
-    // What a message takes of the cores its messengers take.
+    // A message takes no cores but those of its progress threads.
     const bool message = server.kind == QueueClass::kMessage && !plan->message_ends.empty();
     if (domain < 0 || message || server.kind == QueueClass::kDriver) continue;
     const int computer = computers.NumberOf(device);
@@ -249,7 +249,7 @@ Simulator::Simulator(const Schedule& original, const Machine& machine, const Sim
     PlanFrontEnd(schedule, machine, model.front_end, *prepared_->issued, prepared_->num_queues, plan);
   }
   PlanSignals(schedule, machine, model.delays, plan);
-  PlanMessengers(schedule, machine, model.delays, plan);
+  PlanProgressThreads(schedule, machine, model.delays, plan);
   if (model.share_links) PlanCopies(schedule, machine, plan);
   if (model.interference) PlanInterference(machine, *model.interference, plan);
   SimulationScratch* scratch = &prepared_->scratch;

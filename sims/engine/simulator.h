@@ -15,7 +15,7 @@ namespace lanescope::sims {
 
 struct SimulationModel;
 
-// What each command costs, by command. Record and Wait cost nothing unless given.
+// The cost of each command, by command. Record and Wait cost nothing unless given.
 struct CommandCosts {
   // ns that the command takes alone on the machine. For a copy this includes the latency of its route.
   IdVector<CommandId, int64_t> ns;
@@ -59,7 +59,7 @@ class Simulator {
   // each other in a circle.
   void Run(const CommandCosts& costs, SimulationResult* result);
 
-  // The same step time as Run's, for many costs that are near each other: where the order of `result`, a
+  // Run's step time for many costs that are near each other: where the order of `result`, a
   // result of Run, is sure to stay, one pass over the commands replaces the simulation. Throws what Run does.
   void Freeze(const SimulationResult& result);
   int64_t StepNs(const CommandCosts& costs);

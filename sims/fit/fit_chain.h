@@ -16,7 +16,7 @@ namespace lanescope::sims {
 // sleeps; and a chain is a sum of hand-offs, of which each counts.
 void FitChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
               EffectSet* effects);
-// Of such steps of several tasks, which processes run: hand-offs to and from messages, and signals.
+// Fits steps of several tasks, which processes run: hand-offs to and from messages, and signals.
 void FitMessageChain(const Schedule& schedule, const Machine& machine, std::vector<MeasuredStep> steps,
                      EffectSet* effects);
 

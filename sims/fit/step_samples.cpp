@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "sims/effects/fetch_cost.h"
+#include "sims/effects/cache_transfer_cost.h"
 #include "sims/effects/front_end.h"
 #include "sims/engine/simulator.h"
 #include "sims/steps/measured_steps.h"

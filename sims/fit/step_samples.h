@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recorded steps contribute to a cost table.
+// The contribution of recorded steps to a cost table.
 #pragma once
 
 #include <span>

@@ -73,14 +73,14 @@ int PlacementEvaluator::MomentsBefore(int group, int shared) const {
 
 // The checkpoints at which every in-order queue had picked nothing behind the first item by which its order
 // differs.
-int PlacementEvaluator::MomentsBeforeOrders(int shared) const {
+int PlacementEvaluator::CheckpointsBeforeOrders(int shared) const {
   for (size_t q = 0; q < base_orders_.size(); ++q) {
     const std::vector<int>&before = base_orders_[q], &now = layout_.orders()[q];
     const auto differ = std::mismatch(before.begin(), before.end(), now.begin(), now.end());
     if (differ.first == before.end() && differ.second == now.end()) continue;
     const auto first = static_cast<int>(differ.first - before.begin());
     // A ready item may wait for the item that differs.
-    const auto is_shared = [&](const KeptMoment& kept) {
+    const auto is_shared = [&](const KeptCheckpoint& kept) {
       const int next = kept.moment.next[q];
       return next < first || (next == first && kept.ready[q].empty());
     };
@@ -96,7 +96,7 @@ int PlacementEvaluator::SharedMoments(const PlacementState& state, double memory
   for (size_t g = 0; g < state.device.size() && shared > 0; ++g) {
     if (state.device[g] != base_.device[g]) shared = MomentsBefore(static_cast<int>(g), shared);
   }
-  return m_.any_in_order_ ? MomentsBeforeOrders(shared) : shared;
+  return m_.any_in_order_ ? CheckpointsBeforeOrders(shared) : shared;
 }
 
 // The state becomes the base.
@@ -127,7 +127,7 @@ int64_t PlacementEvaluator::Evaluate(const PlacementState& state, int64_t limit_
   if (shared == 0) {
     run_.Begin();
   } else {
-    const PlacementMoment& moment = base_log_.kept[IndexOf(shared - 1)].moment;
+    const PlacementCheckpoint& moment = base_log_.kept[IndexOf(shared - 1)].moment;
     for (const DeviceId d : moment.most_held.ids()) {
       if (moment.most_held[d] > run_.room(d)) return kTooLong;
     }

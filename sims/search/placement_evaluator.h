@@ -32,7 +32,7 @@ class PlacementEvaluator {
   int SharedMoments(const PlacementState& state, double memory_share) const;
   bool ReadsCopy(const TaskRead& read, int group) const;
   int MomentsBefore(int group, int shared) const;
-  int MomentsBeforeOrders(int shared) const;
+  int CheckpointsBeforeOrders(int shared) const;
   void Rebase(const PlacementState& state, double memory_share, int shared);
 
   const PlacementModel& m_;

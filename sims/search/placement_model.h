@@ -31,7 +31,7 @@ class PlacementModel {
   friend class PlacementEvaluator;
   friend class PlacementLayout;
   friend class PlacementRun;
-  friend struct PlacementMoment;
+  friend struct PlacementCheckpoint;
 
   // A queue as compiling makes it: where launches run, or an engine that drives copies.
   struct QueueSpec {

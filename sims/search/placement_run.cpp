@@ -16,7 +16,7 @@ constexpr int kLeastSpacing = 8;
 
 }  // namespace
 
-PlacementMoment::PlacementMoment(const PlacementModel& model) : timers(1) {
+PlacementCheckpoint::PlacementCheckpoint(const PlacementModel& model) : timers(1) {
   size_t servers_of_all = 0;
   for (const auto& queue : model.queues_) servers_of_all += IndexOf(queue.servers);
   const size_t copies = IndexOf(model.first_copy_.back());
@@ -80,7 +80,7 @@ void PlacementRun::Begin() {
   }
 }
 
-void PlacementRun::GoOnFrom(const KeptMoment& kept) {
+void PlacementRun::GoOnFrom(const KeptCheckpoint& kept) {
   ForgetReady();
   at_ = kept.moment;
   for (size_t q = 0; q < ready_.size(); ++q) {
@@ -90,7 +90,7 @@ void PlacementRun::GoOnFrom(const KeptMoment& kept) {
 
 void PlacementRun::Keep(MomentLog* log) {
   while (log->kept.size() <= IndexOf(log->count)) log->kept.push_back({at_, {}});
-  KeptMoment& kept = log->kept[IndexOf(log->count++)];
+  KeptCheckpoint& kept = log->kept[IndexOf(log->count++)];
   kept.moment = at_;
   kept.ready.resize(ready_.size());
   for (size_t q = 0; q < ready_.size(); ++q) {

@@ -17,8 +17,8 @@ namespace lanescope::sims {
 
 // All that a run changes but the ready items. Bytes and reads are counted from what lies there when the step
 // begins, so that a moment says nothing of what comes later.
-struct PlacementMoment {
-  explicit PlacementMoment(const PlacementModel& model);
+struct PlacementCheckpoint {
+  explicit PlacementCheckpoint(const PlacementModel& model);
 
   // A driver of a queue.
   struct Server {
@@ -47,14 +47,14 @@ struct PlacementMoment {
   IdVector<DeviceId, int64_t> held, most_held;
 };
 
-struct KeptMoment {
-  PlacementMoment moment;
+struct KeptCheckpoint {
+  PlacementCheckpoint moment;
   std::vector<std::vector<int>> ready;  // by queue: items
 };
 
 // Some moments of a run, and for each task how many of them come before its end.
 struct MomentLog {
-  std::vector<KeptMoment> kept;  // the first `count`; the others are memory to use again
+  std::vector<KeptCheckpoint> kept;  // the first `count`; the others are memory to use again
   int count = 0;
   std::vector<int> at_end;
 };
@@ -68,7 +68,7 @@ class PlacementRun {
   static constexpr int64_t kTooLong = INT64_MAX;
   // To the beginning of the step, or to a moment that the layout's run shares with the one that it is of.
   void Begin();
-  void GoOnFrom(const KeptMoment& kept);
+  void GoOnFrom(const KeptCheckpoint& kept);
   // From there to the last end, or kTooLong as soon as it is sure to come after `limit`, or where a device
   // would have to hold more than it has room. Adds moments to the log.
   int64_t ToEnd(int64_t limit, MomentLog* log);
@@ -77,7 +77,7 @@ class PlacementRun {
   int64_t room(DeviceId device) const { return room_[device]; }
 
  private:
-  using Server = PlacementMoment::Server;
+  using Server = PlacementCheckpoint::Server;
   static constexpr int kMostQueues = 3 * PlacementModel::kMostDevices;
 
   void ForgetReady();
@@ -115,7 +115,7 @@ class PlacementRun {
   const int num_tasks_;
   std::vector<int> first_server_;     // by queue, and behind the last
   std::vector<int> queue_of_server_;  // by server
-  PlacementMoment at_;
+  PlacementCheckpoint at_;
   const TimerTree no_timers_;
   std::vector<NumberSet> ready_;                      // by queue: ranks
   std::array<uint64_t, kMostQueues / 64> touched_{};  // a bit for each queue that may pick

@@ -34,7 +34,7 @@ TEST(CostTable, ComesBackAsItWasWritten) {
   EXPECT_EQ(delays.wake_ns[0][1], 11);
   EXPECT_DOUBLE_EQ(InterferenceOf(table.effects).gpu.slowdown[2][1], 1.7);
   EXPECT_EQ(table.copies[0].max_bytes, 100'000);
-  EXPECT_EQ(table.effects.Get<Fetches>().curve.Ns(128), 13);
+  EXPECT_EQ(table.effects.Get<CacheTransfers>().curve.Ns(128), 13);
 }
 
 // Law: cache transfers are read under the name of before, too, and not under both.

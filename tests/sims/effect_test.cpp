@@ -14,14 +14,14 @@
 
 #include "core/schedule/stream_issue.h"
 #include "sims/cost/cost_model.h"
+#include "sims/effects/cache_transfers.h"
 #include "sims/effects/copy_cores.h"
-#include "sims/effects/core_wait.h"
 #include "sims/effects/cores.h"
-#include "sims/effects/fetches.h"
 #include "sims/effects/front_end.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/machine_figures.h"
-#include "sims/effects/messengers.h"
+#include "sims/effects/progress_threads.h"
+#include "sims/effects/run_queue_delay.h"
 #include "sims/effects/shared_gpu.h"
 #include "sims/effects/stream_handoff.h"
 #include "sims/engine/effect_constants.h"
@@ -125,7 +125,7 @@ const std::map<std::string, Case>& Cases() {
           w->maker.Launch(w->maker.Queue(third), 1000, {first});
           w->Put<HandOff>([](HandOff* handoff) { handoff->ns[0][0] = 10; });
           w->Put<Cores>([](Cores* cores) { cores->cores = 2; });
-          w->Put<CoreWait>([](CoreWait* wait) { wait->slice_ns = 400; });
+          w->Put<RunQueueDelay>([](RunQueueDelay* wait) { wait->slice_ns = 400; });
         },
         1310, 1110}},
       // While the copy moves for 400 ns, the launch gets 1 / 1.25 of its core and does 320 of its 1000.
@@ -155,7 +155,8 @@ const std::map<std::string, Case>& Cases() {
           for (int i = 0; i < 2; ++i)
             w->maker.Copy(w->maker.Queue(DeviceId(0), QueueKind::kCopyOut), DeviceId(0), DeviceId(1), 0,
                           1000);
-          w->Put<Messengers>([](Messengers* messengers) { messengers->overhead_ns = 100; });
+          w->Put<ProgressThreads>(
+              [](ProgressThreads* progress_threads) { progress_threads->overhead_ns = 100; });
         },
         1100, 1000}},
       {"gap",
@@ -301,7 +302,9 @@ TEST(Effects, FetchesAreOfTheFirstReaderOfACopy) {
                                           world.gpu(1), 400, 400);
   world.maker.Launch(on, 0, {copy});
   world.maker.Launch(on, 0, {copy});
-  world.Put<Fetches>([](Fetches* fetches) { fetches->curve = FetchCurve({{800, 60}}); });
+  world.Put<CacheTransfers>([](CacheTransfers* fetches) {
+    fetches->curve = CacheTransferCurve({{800, 60}});
+  });
   CostTable table;
   table.launches.push_back({"A", "A", CostDevice(world.machine.device(world.gpu(1))), 1000, 0, 1, {}});
   const Schedule schedule = world.maker.Build();
@@ -327,18 +330,18 @@ TEST(EffectTest, FiguresOfAMachineAreOfTheirEffects) {
   figures.gpu_slowdown[0][1] = 1.5;
   figures.gpu_slowdown[1][0] = 0.9;  // noise
   figures.fetches = {{100, 40}};
-  EXPECT_EQ(EffectsOf(figures).Find<Messengers>(), nullptr);
+  EXPECT_EQ(EffectsOf(figures).Find<ProgressThreads>(), nullptr);
   figures.message = {7, 0.5};
   figures.other_computers = {{{"/job:worker/task:1"}, 2, {0.5, 0.5}}};
   const EffectSet effects = EffectsOf(figures);
   EXPECT_EQ(effects.Get<Cores>().cores, 4);
   EXPECT_EQ(effects.Get<Cores>().others.size(), 1u);
   EXPECT_EQ(effects.Get<CopyCores>().cores, 0.25);
-  EXPECT_EQ(effects.Get<CoreWait>().slice_ns, 3000);
+  EXPECT_EQ(effects.Get<RunQueueDelay>().slice_ns, 3000);
   EXPECT_EQ(effects.Get<SharedGpu>().slowdown[0][1], 1.5);
   EXPECT_EQ(effects.Get<SharedGpu>().slowdown[1][0], 1);
-  EXPECT_EQ(effects.Get<Messengers>().overhead_ns, 7);
-  EXPECT_EQ(effects.Get<Messengers>().byte_ns, 0.5);
+  EXPECT_EQ(effects.Get<ProgressThreads>().overhead_ns, 7);
+  EXPECT_EQ(effects.Get<ProgressThreads>().byte_ns, 0.5);
   const Machine machine = StarMachine(1, 1e9, 0, 0);
   EXPECT_EQ(effects.Without({{}, 100, 100, machine.host()}, machine), 60);
 }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "sims/effects/copy_cores.h"
-#include "sims/effects/core_wait.h"
 #include "sims/effects/cores.h"
 #include "sims/effects/effect.h"
 #include "sims/effects/hand_off.h"
-#include "sims/effects/messengers.h"
+#include "sims/effects/progress_threads.h"
 #include "sims/effects/queue_gaps.h"
+#include "sims/effects/run_queue_delay.h"
 #include "sims/effects/shared_gpu.h"
 #include "sims/effects/step_overhead.h"
 #include "sims/effects/wake_up.h"
@@ -43,9 +43,9 @@ inline EffectSet EffectsOf(const Delays& delays, const Interference* interferenc
     handoff->ns = delays.handoff_ns;
     handoff->signal_ns = delays.signal_ns;
   });
-  with(Messengers(), [&](Messengers* messengers) {
-    messengers->overhead_ns = delays.message_overhead_ns;
-    messengers->byte_ns = delays.message_byte_ns;
+  with(ProgressThreads(), [&](ProgressThreads* progress_threads) {
+    progress_threads->overhead_ns = delays.message_overhead_ns;
+    progress_threads->byte_ns = delays.message_byte_ns;
   });
   if (interference == nullptr) return effects;
   with(Cores(), [&](Cores* cores) {
@@ -53,7 +53,7 @@ inline EffectSet EffectsOf(const Delays& delays, const Interference* interferenc
     cores->others = interference->other_computers;
   });
   with(CopyCores(), [&](CopyCores* copies) { copies->cores = interference->host.copy_cores; });
-  with(CoreWait(), [&](CoreWait* wait) { wait->slice_ns = interference->host.slice_ns; });
+  with(RunQueueDelay(), [&](RunQueueDelay* wait) { wait->slice_ns = interference->host.slice_ns; });
   with(SharedGpu(), [&](SharedGpu* gpu) { gpu->slowdown = interference->gpu.slowdown; });
   return effects;
 }

@@ -45,13 +45,13 @@ TEST(Slowdown, CoresAreShared) {
   EXPECT_DOUBLE_EQ(Slowdown(matrix, {{1, 0, 1}, 1.5, 0.5}, WorkClass::kCopy), 1);
 }
 
-// Law: a messenger, which is of the load, meets all others on one core of the two alike.
-TEST(Slowdown, MessengersWakeOnAnyCore) {
+// Law: a progress thread, which is of the load, meets all others on one core of the two alike.
+TEST(Slowdown, ProgressThreadsWakeOnAnyCore) {
   const InterferenceMatrix matrix = {.cores = 2};
-  EXPECT_DOUBLE_EQ(DomainSlowdown(matrix, {{0, 1, 0}, 1, 1}).OfMessenger(), 1);
-  EXPECT_DOUBLE_EQ(DomainSlowdown(matrix, {{0, 2, 0}, 2, 1}).OfMessenger(), 1.5);
+  EXPECT_DOUBLE_EQ(DomainSlowdown(matrix, {{0, 1, 0}, 1, 1}).OfProgressThread(), 1);
+  EXPECT_DOUBLE_EQ(DomainSlowdown(matrix, {{0, 2, 0}, 2, 1}).OfProgressThread(), 1.5);
   EXPECT_DOUBLE_EQ(Slowdown(matrix, {{0, 2, 0}, 2, 1}, WorkClass::kMemory), 1.5);
-  EXPECT_DOUBLE_EQ(DomainSlowdown({}, {{0, 2, 0}, 2, 1}).OfMessenger(), 1) << "enough for all";
+  EXPECT_DOUBLE_EQ(DomainSlowdown({}, {{0, 2, 0}, 2, 1}).OfProgressThread(), 1) << "enough for all";
 }
 
 class TwoVirtualGpus : public testing::Test {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "sims/cost/cost_model.h"
-#include "sims/effects/fetches.h"
+#include "sims/effects/cache_transfers.h"
 #include "sims/effects/front_end.h"
 #include "sims/effects/issue.h"
 #include "sims/effects/stream_handoff.h"
@@ -49,8 +49,8 @@ inline CostTable SampleTable() {
   interference.host = {.cores = 2, .copy_cores = 0.25};
   interference.gpu.slowdown = {{{1, 1.1, 1.2}, {1.3, 1.4, 1.5}, {1.6, 1.7, 1.8}}};
   table.effects = EffectsOf(delays, &interference);
-  Fetches fetches;
-  fetches.curve = FetchCurve({{64, 12}, {128, 13}});
+  CacheTransfers fetches;
+  fetches.curve = CacheTransferCurve({{64, 12}, {128, 13}});
   table.effects.Put(fetches);
   Issue issue;
   issue.times = {.single_ns = 21, .segment_ns = 22, .recorded_ns = 23, .feed_byte_ns = 0.5};

@@ -67,7 +67,7 @@ TEST(SimulatedTasks, AnyNumberOfMessagesIsUnderWayAtOnce) {
 }
 
 // Two tasks of one worker each, on `cores` cores.
-SimulationResult WithMessengers(ScheduleMaker* maker, const Machine& machine, Delays gaps, int cores) {
+SimulationResult WithProgressThreads(ScheduleMaker* maker, const Machine& machine, Delays gaps, int cores) {
   Interference interference;
   interference.host.cores = cores;
   gaps.message_overhead_ns = 100;
@@ -78,17 +78,17 @@ SimulationResult WithMessengers(ScheduleMaker* maker, const Machine& machine, De
   return Simulate(schedule, machine, {maker->ns(), {}}, ModelOf(gaps, &interference));
 }
 
-// Laws: alone, a message takes its time, whatever its messengers take of it; several wait for each other at
-// the messengers that they share, and so in the order in which they were ready; of the two directions none
-// waits for the other's wire, but for its messengers.
-TEST(SimulatedTasks, MessengersTakeOneMessageAtATime) {
+// Laws: alone, a message takes its time, whatever its progress threads take of it; several wait for each
+// other at the progress threads that they share, and so in the order in which they were ready; of the two
+// directions none waits for the other's wire, but for its progress threads.
+TEST(SimulatedTasks, ProgressThreadsTakeOneMessageAtATime) {
   const Machine machine = TwoTasks();
   ScheduleMaker maker;
   const QueueId out = maker.Queue(DeviceId(0), QueueKind::kCopyOut);
   const CommandId first = maker.Copy(out, DeviceId(0), DeviceId(1), 0, 1000);
   const CommandId second = maker.Copy(out, DeviceId(0), DeviceId(1), 0, 1000);
   const CommandId third = maker.Copy(out, DeviceId(0), DeviceId(1), 0, 150, {second});
-  const SimulationResult result = WithMessengers(&maker, machine, {}, 0);
+  const SimulationResult result = WithProgressThreads(&maker, machine, {}, 0);
   EXPECT_EQ(result.times[first].end_ns, 1000);
   EXPECT_EQ(result.times[second].start_ns, 0);
   EXPECT_EQ(result.times[second].end_ns, 1100);
@@ -98,12 +98,13 @@ TEST(SimulatedTasks, MessengersTakeOneMessageAtATime) {
       crossing.Copy(crossing.Queue(DeviceId(0), QueueKind::kCopyOut), DeviceId(0), DeviceId(1), 0, 200);
   const CommandId back =
       crossing.Copy(crossing.Queue(DeviceId(1), QueueKind::kCopyOut), DeviceId(1), DeviceId(0), 0, 200);
-  const SimulationResult crossed = WithMessengers(&crossing, machine, {}, 0);
+  const SimulationResult crossed = WithProgressThreads(&crossing, machine, {}, 0);
   EXPECT_EQ(crossed.times[there].end_ns, 200);
   EXPECT_EQ(crossed.times[back].end_ns, 200);
 }
 
-// Law: what a step's messages have waited for their messengers is in their measured times, and replayed once.
+// Law: what a step's messages have waited for their progress threads is in their measured times, and replayed
+// once.
 TEST(SimulatedTasks, ReplayedMessagesHaveWaitedAlready) {
   const Machine machine = TwoTasks();
   ScheduleMaker maker;
@@ -123,7 +124,7 @@ TEST(SimulatedTasks, ReplayedMessagesHaveWaitedAlready) {
   EXPECT_EQ(report.replayed_ns, std::vector<int64_t>{1100});
 }
 
-// Law: where it is received each byte keeps the messenger busy too.
+// Law: where it is received each byte keeps the progress thread busy too.
 TEST(SimulatedTasks, BytesKeepTheReceiverBusy) {
   const Machine machine = TwoTasks();
   ScheduleMaker maker;
@@ -131,25 +132,25 @@ TEST(SimulatedTasks, BytesKeepTheReceiverBusy) {
   for (int i = 0; i < 2; ++i) maker.Copy(out, DeviceId(0), DeviceId(1), 200, 2000);
   Delays gaps;
   gaps.message_byte_ns = 2;
-  const SimulationResult result = WithMessengers(&maker, machine, gaps, 0);
+  const SimulationResult result = WithProgressThreads(&maker, machine, gaps, 0);
   // Each moves 200 bytes in 1400 ns, its own limit; the second 100 later, and waits for 500 of the first's.
   EXPECT_EQ(result.times[CommandId(0)].end_ns, 2000);
   EXPECT_EQ(result.times[CommandId(1)].end_ns, 2500);
 }
 
-// Law: messengers share the cores with launches: on one core both take twice as long, on two half as long
-// again, for a messenger wakes on any of them.
-TEST(SimulatedTasks, MessengersShareCores) {
+// Law: progress threads share the cores with launches: on one core both take twice as long, on two half as
+// long again, for a progress thread wakes on any of them.
+TEST(SimulatedTasks, ProgressThreadsShareCores) {
   const Machine machine = TwoTasks();
   for (const int cores : {1, 2}) {
     ScheduleMaker maker;
     const CommandId launch = maker.Launch(maker.Queue(DeviceId(0)), 1000);
     const CommandId message =
         maker.Copy(maker.Queue(DeviceId(1), QueueKind::kCopyOut), DeviceId(1), DeviceId(0), 0, 600);
-    const SimulationResult result = WithMessengers(&maker, machine, {}, cores);
+    const SimulationResult result = WithProgressThreads(&maker, machine, {}, cores);
     const int64_t longer = 100 / cores;
     EXPECT_EQ(result.times[message].end_ns, 600 + 2 * longer) << cores;
-    // While the messengers worked for 2 * (100 + longer) it did 200.
+    // While the progress threads worked for 2 * (100 + longer) it did 200.
     EXPECT_EQ(result.times[launch].end_ns, 1000 + 2 * longer) << cores;
   }
 }

@@ -54,7 +54,7 @@ void ReadAttribute(WireMessage attribute, ChakraNode* node) {
   if (name == "pg_name") node->group = text;
 }
 
-// Of a repeated field, packed or not.
+// Adds the numbers of a repeated field, packed or not.
 void AddNumbers(const WireMessage& message, std::vector<int64_t>* numbers) {
   if (!message.is_bytes()) return numbers->push_back(message.Integer());
   uint64_t number = 0;
@@ -180,7 +180,7 @@ class ChakraReader {
     trace_.events.push_back(event);
   }
 
-  // Whoever converts traces to this format keeps how long nodes took and what they waited for, and not when
+  // A converter to this format keeps how long nodes took and what they waited for, and not when
   // they ran: each begins when what it waits for has ended, and the node before it on its stream or thread.
   void LayOut() {
     std::vector<ChakraNode> nodes = std::exchange(without_start_, {});
@@ -254,7 +254,7 @@ class ChakraReader {
     if (node.type == kSend) return "Send";
     return node.type == kReceive ? "Recv" : CollectiveName(node.collective);
   }
-  // What moves data between ranks is known by its name.
+  // A node that moves data between ranks is known by its name.
   static std::string NameOf(const ChakraNode& node) {
     if (node.type < kSend || IsCommunication(node.name)) return std::string(node.name);
     return fmt::format("nccl{} ({})", KindOf(node), node.name);

@@ -71,7 +71,7 @@ void AddDevices(Database& database, const ImportFile& file, const ImportDevices&
     InsertRow(database, to, {{to.run, 1}, {to.id, id}, {to.name, host}, {to.kind, "host"}});
 }
 
-// Of a worker alone, what it says; of several every one.
+// A worker alone has its own rank; of several every one has.
 void AddRank(Database& database, const ImportFile& file, bool alone) {
   if (alone && !file.trace.rank && file.trace.host.empty()) return;
   constexpr const auto& to = tables::kRank;
@@ -84,7 +84,7 @@ void AddRank(Database& database, const ImportFile& file, bool alone) {
              {to.clock_ahead, file.trace.clock_ahead_ns != 0 ? Cell(file.trace.clock_ahead_ns) : Cell()}});
 }
 
-// What has another number in the export is called by the one that it has in the file.
+// A device with another number in the export is called by the one that it has in the file.
 void NameChangedNumbers(Database& database, const ImportFile& file, ImportDevices* devices,
                         StringTable* strings) {
   using tables::kStreamName, tables::kThreadNames;

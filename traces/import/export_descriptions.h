@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an import says beside what ran: devices, ranks, names, memory, collectives. Internal to traces.
+// Descriptions in an import, beside events: devices, ranks, names, memory, collectives. Internal to traces.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@
 
 namespace lanescope::traces {
 
-// Of a file whose events are written.
+// Describes a file whose events are written.
 void DescribeFile(Database& database, const ImportFile& file, ImportDevices* devices, ImportCounts* counts);
 
-// Of a worker whose files are written, by its first. `alone`: there is no other.
+// Describes a worker whose files are written, by its first. `alone`: there is no other.
 void DescribeWorker(Database& database, const ImportFile& file, ImportDevices* devices, bool alone,
                     StringTable* strings);
 
-// What whoever reads the trace should know.
+// Notes for readers of the trace.
 void AddNotes(Database& database, const std::vector<std::string>& notes);
 
 // Where there are several; they follow each other without the time between them.

@@ -38,7 +38,7 @@ class ImportNumbers {
   std::map<int64_t, FittedNumbers> threads_;  // by process
 };
 
-// What is the same for all that a file holds. The trace and the numbers must outlive it.
+// The common context of all events of a file. The trace and the numbers must outlive it.
 class ImportFile {
  public:
   // Times are less `zero`. The worker's spans before this one took correlation ids up to `correlations`.
@@ -50,7 +50,7 @@ class ImportFile {
   const int64_t time_zero;
   std::vector<int64_t> names;  // StringIds of the trace's names
 
-  // What runs on a device does not name its process: the call that launched it does.
+  // Work on a device does not name its process: the call that launched it does.
   int64_t LaunchedBy(int64_t correlation) const;
   // -1: none.
   int64_t CorrelationOf(int64_t correlation) const {
@@ -75,10 +75,10 @@ class ImportDevices {
   // By the device's number in the export.
   int64_t StreamOf(int64_t device, int64_t stream);
 
-  // Of the worker, by number in its files.
+  // The worker's GPUs, by number in its files.
   const std::map<int64_t, int64_t>& gpus() const { return gpus_of_worker_; }
   const std::map<std::string, int64_t>& hosts() const { return hosts_of_worker_; }
-  // Of the worker, by device in the export.
+  // The worker's streams, by device in the export.
   const std::map<int64_t, FittedNumbers>& streams() const { return streams_of_worker_; }
 
  private:

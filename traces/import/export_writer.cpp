@@ -218,7 +218,7 @@ void ExportWriter::AddSynchronization(const ImportFile& file, const ImportEvent&
                                       int64_t number) {
   constexpr const auto& to = tables::kSynchronization;
   const int64_t device = devices_->GpuOf(event.device);
-  // Of a whole device or context it is of no stream: -1, in 32 bits or in 64.
+  // Work of a whole device or context is of no stream: -1, in 32 bits or in 64.
   const auto stream_of = [&](int64_t stream) {
     return stream == -1 || stream == UINT32_MAX ? -1 : devices_->StreamOf(device, stream);
   };

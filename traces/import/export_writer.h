@@ -52,7 +52,8 @@ class ExportWriter {
   std::optional<RowInserter<tables::CapturedKernelTable>> captured_;
   std::optional<RowInserter<tables::TensorUseTable>> tensor_uses_;
   std::map<int64_t, CaptureTimes> captures_;  // of the file that is being added, by process
-  // Of the file that is being added, where it says who wrote what: number of the range, by that of the call.
+  // Ranges of the file that is being added, where it says who wrote what: number of the range, by that of the
+  // call.
   std::unordered_map<int64_t, int64_t> range_of_;
 };
 

@@ -19,7 +19,7 @@ struct Moment {
   int64_t start_ns = 0, end_ns = 0;
 };
 
-// What files have in common, each by start: collectives by kernel and group, steps by number.
+// Common events of files, each by start: collectives by kernel and group, steps by number.
 struct Landmarks {
   std::map<std::pair<std::string, std::string>, std::vector<Moment>> collectives;
   std::map<std::tuple<int, int64_t>, std::vector<Moment>> steps;
@@ -65,7 +65,7 @@ Landmarks FindLandmarks(const std::vector<ImportTrace>& traces, const ImportWork
 // Times may be anything: beyond this no clock is put right, so that what is less a clock stays an integer.
 constexpr int64_t kMostAheadNs = 100'000'000'000'000'000;
 
-// What two files say of their clocks.
+// The comparison of two files' clocks.
 class Comparison {
  public:
   template <typename Moments>

@@ -83,7 +83,7 @@ class GzipBuffer::File {
 
  private:
   void Inflate() {
-    // Whoever waits learns what was thrown.
+    // A waiting reader gets what was thrown.
     const auto end = [this] {
       std::lock_guard lock(mutex_);
       ended_ = true;

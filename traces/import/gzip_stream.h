@@ -22,7 +22,7 @@ class GzipBuffer : public std::streambuf {
   ~GzipBuffer() override;
   // Bytes of the file that were taken so far, compressed or not as they lie there.
   int64_t position() const;
-  // What is wrong with the compressed data that were read, or lie just ahead; empty: nothing. A file that
+  // The fault of the compressed data that were read, or lie just ahead; empty: none. A file that
   // ends early is wrong. Ends the reading.
   std::string problem();
 

@@ -133,7 +133,7 @@ std::vector<NamedFile> FilesOf(const std::vector<std::string>& paths) {
   return files;
 }
 
-// Of the rank that the capture names, or the only one.
+// The worker of the rank that the capture names, or the only one.
 ImportWorker& WorkerOf(const std::string& file, const ImportTrace& capture,
                        const std::vector<ImportTrace>& traces, std::vector<ImportWorker>* workers) {
   const auto of_rank = std::ranges::find_if(*workers, [&](const ImportWorker& worker) {

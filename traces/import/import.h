@@ -35,7 +35,7 @@ struct ImportCounts {
 // SQLite, a graph, something else.
 std::string_view FormatOf(const std::string& path);
 
-// What a path stands for where an import is of use: the file itself, or of a folder those of a job's ranks,
+// The files behind a path where an import is of use: the file itself, or of a folder those of a job's ranks,
 // exports of Nsight Systems too, by name. Empty: none is. Throws NotFound for a folder without any.
 std::vector<std::string> FilesToImport(const std::string& path);
 

@@ -50,7 +50,7 @@ struct ImportEvent {
   int counted = -1;                          // of a range on a device: hardware counters as JSON, a name
   CopyEnds ends;                             // of copies
   int64_t src_device = -1, dst_device = -1;  // of copies between devices; -1: not said
-  // Of a synchronisation: ENUM_CUPTI_SYNC_TYPE, and of the event that it waits for; -1: the trace does not
+  // For a synchronisation: ENUM_CUPTI_SYNC_TYPE, and the event that it waits for; -1: the trace does not
   // say.
   int sync_type = 0;
   int64_t event = -1, recorded_by = -1, recorded_on = -1;
@@ -86,7 +86,7 @@ struct ImportStream {
   int name = 0;
 };
 
-// Of an operator: names of the texts; -1: not said.
+// An operator: names of the texts; -1: not said.
 struct ImportOperator {
   int shapes = -1, types = -1, stack = -1;
   auto operator<=>(const ImportOperator&) const = default;
@@ -102,12 +102,12 @@ struct ImportProcess {
   int name = 0;
 };
 
-// What the allocator of a device has given out from a time on.
+// The memory that the allocator of a device has given out from a time on.
 struct ImportMemory {
   int64_t time_ns = 0, device = 0, bytes = 0;
 };
 
-// What a kernel of NCCL moves, by the correlation id of the kernel.
+// The transfer of a kernel of NCCL, by the correlation id of the kernel.
 struct ImportCollective {
   int64_t correlation = -1;
   int kind = 0, group = -1;              // names; group: -1: not said
@@ -179,7 +179,7 @@ constexpr bool UsableTimes(int64_t start_ns, int64_t length_ns) {
   return start_ns > -kMaxImportNs && start_ns < kMaxImportNs && length_ns >= 0 && length_ns < kMaxImportNs;
 }
 
-// What times may be behind: ns since 1970, such that what they are then, less another, is an integer of ns. 0
+// A base that times may count from: ns since 1970, such that a time, less another, is an integer of ns. 0
 // for what is not.
 constexpr int64_t UsableBase(int64_t base_ns) {
   return base_ns >= 0 && base_ns < kMaxImportNs / 5 * 4 ? base_ns : 0;

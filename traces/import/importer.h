@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reads one format of other profilers. Internal to traces.
+// A reader of one format of other profilers. Internal to traces.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct ForeignFile {
   std::string Head() const;
 };
 
-// What is read, and how it is ended and followed. The references must outlive it.
+// The input of a reader, and how it is ended and followed. The references must outlive it.
 struct ImportSource {
   const std::string& path;
   const std::atomic<bool>* cancelled;  // null: never

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a trace in JSON may make its reader hold at once. Internal to traces.
+// Limits of what a trace in JSON may make its reader hold at once. Internal to traces.
 #pragma once
 
 #include <atomic>

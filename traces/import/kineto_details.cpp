@@ -77,7 +77,7 @@ void KinetoDetails::Read(const JsonFields& args, ImportEvent* event) {
   }
 }
 
-// Of a copy between devices. `inDevice` carried it out, where nothing else says so.
+// Adds both ends of a copy between devices. `inDevice` carried it out, where nothing else says so.
 void KinetoDetails::AddEnds(const JsonFields& args, ImportEvent* copy) {
   const auto device = [&](const char* key) {
     const int64_t number = JsonId(args, key).value_or(-1);

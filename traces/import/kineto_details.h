@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Kineto's events say beside their times: in their arguments, and in events that describe others.
+// Details of Kineto's events beside their times: in their arguments, and in events that describe others.
 // Internal to traces.
 #pragma once
 

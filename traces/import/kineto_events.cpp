@@ -133,7 +133,7 @@ class Reader {
     } else {
       result.name = names_.Intern(name);
     }
-    // Of what ran on a device, viewers have these as process and thread.
+    // Work of a device has these as process and thread, for viewers.
     result.device = result.pid;
     result.stream = result.tid;
     if (event.has_args) {

@@ -12,7 +12,7 @@ namespace lanescope::traces {
 // By its name: .json, .json.gz.
 bool IsJsonTrace(const ForeignFile& file);
 
-// Of a JSON file, compressed by gzip or not. Throws NotFound, InvalidArgument (no Chrome trace), DataLoss
+// Reads a JSON file, compressed by gzip or not. Throws NotFound, InvalidArgument (no Chrome trace), DataLoss
 // (damaged), Cancelled. Reads events one by one, so that the text of a large file is not held as a tree.
 ImportTrace ReadKineto(const ImportSource& source);
 

@@ -64,7 +64,7 @@ namespace {
 
 constexpr double kMaxMicroseconds = static_cast<double>(kMaxImportNs) / 1000;
 
-// Of "1714521600123456.032", to the last digit: whole and broken parts apart.
+// The nanoseconds of "1714521600123456.032", to the last digit: whole and broken parts apart.
 std::optional<int64_t> NanosecondsOfDigits(std::string_view text) {
   constexpr size_t kMostDigits = 18, kDigitsOfNs = 3;
   const bool negative = text.starts_with('-');

@@ -44,7 +44,7 @@ std::string_view NextLine(std::string_view* text) {
   return line;
 }
 
-// What a number of the unit is in ns or bytes; 0: no such unit.
+// One of the unit in ns or bytes; 0: no such unit.
 double UnitOf(std::string_view unit) {
   constexpr std::pair<std::string_view, double> kUnits[] = {{"s", 1e9},      {"ms", 1e6},       {"us", 1e3},
                                                             {"ns", 1},       {"B", 1},          {"KB", 1024},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What nvprof prints with --print-gpu-trace --csv. Internal to traces.
+// The text of nvprof with --print-gpu-trace --csv. Internal to traces.
 #pragma once
 
 #include "traces/import/importer.h"

@@ -81,7 +81,7 @@ class NvprofReader {
     event->end_ns = *end;
     return true;
   }
-  // Of what ran on a device.
+  // A row of work on a device.
   template <typename Table, typename Row>
   bool SetActivity(const Table& from, const Row& row, ImportEvent* event) {
     if (!SetTimes(row[from.start], row[from.end], event)) return false;
@@ -228,7 +228,7 @@ class NvprofReader {
     trace_.skipped += static_cast<int64_t>(begins.size());
     if (instants > 0) trace_.LeaveOut("marks", instants);
   }
-  // Of `count` bytes from `first` on, the lowest first.
+  // The number of `count` bytes from `first` on, the lowest first.
   static int64_t NumberOfHex(std::string_view hex, size_t first, size_t count) {
     uint64_t value = 0;
     for (size_t i = 0; i < count; ++i) {

@@ -15,7 +15,8 @@ bool IsNvprof(const ForeignFile& file);
 // Throws DataLoss for a damaged file, Cancelled.
 ImportTrace ReadNvprof(const ImportSource& source);
 
-// Of a number of CUPTI: "cudaLaunchKernel" for 211 of the runtime; "runtime call 999" for what is not known.
+// The call of CUPTI's number: "cudaLaunchKernel" for 211 of the runtime; "runtime call 999" for an unknown
+// one.
 std::string CallOfNumber(bool runtime, int64_t number);
 
 }  // namespace lanescope::traces

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets of Perfetto's format mean by those that came before them. Internal to traces.
+// The state of a sequence of packets in Perfetto's format. Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ struct PerfettoTrack {
 class PerfettoTracks {
  public:
   void Add(WireMessage descriptor);
-  // What it does not say itself it has of the track that it is in.
+  // A track has from its parent what it does not say itself.
   PerfettoTrack Of(int64_t id);
   std::set<int64_t> Processes() const;
   template <typename Visit>

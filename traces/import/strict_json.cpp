@@ -21,7 +21,7 @@ constexpr size_t kEscape = 2, kEscapeOfUtf16 = 6;
 bool IsHex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }
 bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20; }
 
-// Of the character of UTF-8 at the start of a text; 0: it is none. As RFC 3629 has it.
+// The length of the UTF-8 character at the start of a text; 0: it is none. As RFC 3629 has it.
 size_t LengthOfUtf8(std::string_view text) {
   const auto byte = [&](size_t i) -> unsigned { return i < text.size() ? static_cast<uint8_t>(text[i]) : 0; };
   const auto follows = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
@@ -70,7 +70,7 @@ StrictJson::int_type StrictJson::underflow() {
     const std::streamsize count = source_.sgetn(piece.data(), piece.size());
     for (std::streamsize i = 0; i < count; ++i) Take(piece[static_cast<size_t>(i)]);
     if (count <= 0) End();
-    // Of an event that may be cut off nothing is given.
+    // An event that may be cut off is not given.
     const size_t size = ended_ ? out_.size() : std::min(event_, out_.size());
     given_ = out_.substr(0, size);
     out_.erase(0, size);

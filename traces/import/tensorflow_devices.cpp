@@ -7,7 +7,7 @@
 namespace lanescope::traces {
 namespace {
 
-// Of the digits at the start; -1: none, or too many.
+// The number of the digits at the start; -1: none, or too many.
 int64_t LeadingNumber(std::string_view text) {
   int64_t value = -1;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);

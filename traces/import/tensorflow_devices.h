@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What TensorFlow's profilers call devices and what runs on them. Internal to traces.
+// Names of devices in TensorFlow's profilers, and of what runs on them. Internal to traces.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ class WireMessage {
 
   // To the next field; false: there is none. Throws DataLoss for what is no message.
   bool Next();
-  // Of the present field.
+  // The number of the present field.
   int field() const { return reader_.field(); }
   int64_t Integer() const { return is_integer() ? static_cast<int64_t>(reader_.number()) : 0; }
   double Real() const;

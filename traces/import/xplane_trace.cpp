@@ -20,7 +20,7 @@ namespace {
 using Kind = ImportEvent::Kind;
 using Texts = std::unordered_map<int64_t, std::string_view>;
 
-// What a plane is of.
+// The subject of a plane.
 enum class Plane { kGpu, kAccelerator, kCalls, kThreads, kOther };
 
 Plane PlaneOf(std::string_view name) {
@@ -50,7 +50,7 @@ std::string_view Find(const Texts& texts, int64_t key) {
   return found == texts.end() ? std::string_view() : found->second;
 }
 
-// What an event's statistics say.
+// The statistics of an event.
 struct Facts {
   int64_t correlation = -1, step = -1, step_id = -1, device = -1, graph = -1, graph_node = -1;
   std::string_view kernel, copy, op;
@@ -62,7 +62,7 @@ struct Stat {
   int64_t number = 0;
 };
 
-// What a kernel is called by that a graph launched: XLA knows of it no more than that it is one of its own.
+// The prefix of a kernel that a graph launched: XLA knows of it no more than that it is one of its own.
 constexpr std::string_view kOfModule = "XlaModule:";
 constexpr std::string_view kEnvironment = "Task Environment";
 
@@ -207,7 +207,7 @@ class XPlaneReader {
     event->stream = line;
     event->name = names_.Intern(name);
     if (!facts.op.empty()) event->brief = names_.Intern(facts.op);
-    // What moves data beside the core of a TPU.
+    // Moves of data beside the core of a TPU.
     if (beside_core_) {
       event->kind = Kind::kCopy;
       event->ends = {kWithinDevice, kDeviceMemory, kDeviceMemory};

@@ -12,9 +12,9 @@ namespace {
 
 using Kind = ReplayTask::Kind;
 
-class Player {
+class ReplayLoop {
  public:
-  explicit Player(const ReplayGraph& graph) : graph_(graph) {
+  explicit ReplayLoop(const ReplayGraph& graph) : graph_(graph) {
     times_.start_ns.resize(graph.tasks.size());
     times_.end_ns.resize(graph.tasks.size());
     times_.works_ns.resize(graph.tasks.size());
@@ -22,7 +22,7 @@ class Player {
     for (const std::vector<int>& parts : graph.collectives) missing_.push_back(parts.size());
   }
 
-  Replayed Play() {
+  Replayed Run() {
     for (size_t i = 0; i < graph_.tasks.size(); ++i) {
       const ReplayTask& task = graph_.tasks[i];
       const int64_t start = StartOf(i);
@@ -150,7 +150,7 @@ class ViewMaker {
 
 }  // namespace
 
-Replayed Replay(const ReplayGraph& graph) { return Player(graph).Play(); }
+Replayed Replay(const ReplayGraph& graph) { return ReplayLoop(graph).Run(); }
 
 std::vector<TraceStep> StepsOf(const ReplayGraph& graph, const Replayed& replayed) {
   StepWindows windows;

@@ -30,8 +30,8 @@ class OnnxNodeReader {
 
   // The emitter, for rules of branches and loops.
   OnnxEmitter& to() { return *to_; }
-  // What a body makes of these values; it knows the names around it. `label`: what its nodes' names begin
-  // with.
+  // Results of a body from these values; it knows the names around it. `label`: the prefix of
+  // its nodes' names.
   OnnxValues Body(const onnx::GraphProto& body, const OnnxValues& inputs, const std::string& label);
 
  private:

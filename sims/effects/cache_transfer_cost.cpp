@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sims/effects/fetch_cost.h"
+#include "sims/effects/cache_transfer_cost.h"
 
 #include <algorithm>
 
 namespace lanescope::sims {
 
-int64_t FetchCurve::Ns(int64_t bytes) const {
+int64_t CacheTransferCurve::Ns(int64_t bytes) const {
   Point before;
   for (const Point& point : points_) {
     if (bytes <= point.bytes) {

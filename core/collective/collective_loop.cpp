@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/collective/collective_course.h"
+#include "core/collective/collective_loop.h"
 
 #include "core/time/queue_servers.h"
 
@@ -22,8 +22,8 @@ int CountServers(const Machine& machine, std::span<const CollectiveStep> steps) 
 
 }  // namespace
 
-CollectiveCourse::CollectiveCourse(const Machine& machine, const LinkPaths& links,
-                                   std::span<const CollectiveStep> steps)
+CollectiveLoop::CollectiveLoop(const Machine& machine, const LinkPaths& links,
+                               std::span<const CollectiveStep> steps)
     : links_(links),
       steps_(steps),
       next_(steps.size()),
@@ -43,7 +43,7 @@ CollectiveCourse::CollectiveCourse(const Machine& machine, const LinkPaths& link
   }
 }
 
-Ticks CollectiveCourse::Run() {
+Ticks CollectiveLoop::Run() {
   for (size_t s = 0; s < steps_.size(); ++s) {
     if (missing_[s] == 0) MakeReady(s);
   }
@@ -58,12 +58,12 @@ Ticks CollectiveCourse::Run() {
   return now_;
 }
 
-void CollectiveCourse::MakeReady(size_t step) {
+void CollectiveLoop::MakeReady(size_t step) {
   QueueOf(step).ready.insert(step);
   touched_.insert(steps_[step].queue);
 }
 
-void CollectiveCourse::Pick() {
+void CollectiveLoop::Pick() {
   for (const DeviceQueue& of : touched_) {
     Queue& queue = queues_.at(of);
     while (!queue.ready.empty()) {
@@ -79,7 +79,7 @@ void CollectiveCourse::Pick() {
   touched_.clear();
 }
 
-void CollectiveCourse::Start(int number, size_t step) {
+void CollectiveLoop::Start(int number, size_t step) {
   const CollectiveStep& started = steps_[step];
   Server& server = servers_[static_cast<size_t>(number)];
   server = {.step = step};
@@ -92,7 +92,7 @@ void CollectiveCourse::Start(int number, size_t step) {
   timers_.Set(number, until);
 }
 
-void CollectiveCourse::Expire(int number) {
+void CollectiveLoop::Expire(int number) {
   timers_.Set(number, kNever);
   Server& server = servers_[static_cast<size_t>(number)];
   if (!server.waits) return End(number);
@@ -104,7 +104,7 @@ void CollectiveCourse::Expire(int number) {
   server.flows = true;
 }
 
-void CollectiveCourse::End(int number) {
+void CollectiveLoop::End(int number) {
   const Server& server = servers_[static_cast<size_t>(number)];
   if (server.flows) sharing_.End(number);
   const size_t step = server.step;
@@ -117,7 +117,7 @@ void CollectiveCourse::End(int number) {
   }
 }
 
-void CollectiveCourse::Share() {
+void CollectiveLoop::Share() {
   if (!sharing_.dirty()) return;
   for (const int server : sharing_.Solve(now_)) timers_.Set(server, sharing_.finish(server));
 }

@@ -8,7 +8,7 @@
 
 namespace lanescope::sims {
 
-struct CoreWait final : Effect {
+struct RunQueueDelay final : Effect {
   static const EffectKind kKind;
   int64_t slice_ns = 0;  // that a thread may keep its core while others wait; 0: nobody waits
 

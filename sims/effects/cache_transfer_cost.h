@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch pays for inputs that another core has just written.
+// The cost of a launch's inputs that another core has just written.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@ namespace lanescope::sims {
 // Additional time of reading bytes that a copy on another core wrote, over reading bytes that the reader
 // wrote itself: measured at some sizes, straight lines from (0, 0) through them, constant beyond the last
 // (what exceeds the caches comes from further away in either case).
-class FetchCurve {
+class CacheTransferCurve {
  public:
   struct Point {
     int64_t bytes = 0;
     int64_t ns = 0;
   };
-  FetchCurve() = default;
+  CacheTransferCurve() = default;
   // By increasing bytes, all positive.
-  explicit FetchCurve(std::vector<Point> points) : points_(std::move(points)) {}
+  explicit CacheTransferCurve(std::vector<Point> points) : points_(std::move(points)) {}
 
   bool empty() const { return points_.empty(); }
   const std::vector<Point>& points() const { return points_; }

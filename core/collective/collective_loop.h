@@ -32,10 +32,10 @@ struct CollectiveStep {
 // the first; a message takes its latency, then its bytes share the links with all that pass them, max-min
 // fair. All ends of one instant come before queues pick. What orders commands strictly, and all effects that
 // calibration finds, are not known here.
-class CollectiveCourse {
+class CollectiveLoop {
  public:
   // All must outlive it.
-  CollectiveCourse(const Machine& machine, const LinkPaths& links, std::span<const CollectiveStep> steps);
+  CollectiveLoop(const Machine& machine, const LinkPaths& links, std::span<const CollectiveStep> steps);
 
   // When the last step ends. Once.
   Ticks Run();

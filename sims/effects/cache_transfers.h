@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another core has just written is fetched from there.
+// Inputs that another core has just written are fetched from its cache.
 #pragma once
 
+#include "sims/effects/cache_transfer_cost.h"
 #include "sims/effects/effect.h"
-#include "sims/effects/fetch_cost.h"
 
 namespace lanescope::sims {
 
-struct Fetches final : Effect {
+struct CacheTransfers final : Effect {
   static const EffectKind kKind;
-  FetchCurve curve;
+  CacheTransferCurve curve;
 
   // Launches that read first what a copy brought.
   void Lengthen(const Schedule& schedule, const Machine& machine,

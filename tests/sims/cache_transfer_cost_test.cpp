@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sims/effects/fetch_cost.h"
+#include "sims/effects/cache_transfer_cost.h"
 
 #include <gtest/gtest.h>
 
-#include "sims/effects/fetches.h"
+#include "sims/effects/cache_transfers.h"
 #include "tests/sims/schedule_maker.h"
 
 namespace lanescope::sims {
 namespace {
 
-TEST(FetchCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
-  const FetchCurve curve({{100, 10}, {200, 30}});
+TEST(CacheTransferCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
+  const CacheTransferCurve curve({{100, 10}, {200, 30}});
   EXPECT_EQ(curve.Ns(0), 0);
   EXPECT_EQ(curve.Ns(50), 5);
   EXPECT_EQ(curve.Ns(100), 10);
   EXPECT_EQ(curve.Ns(150), 20);
   EXPECT_EQ(curve.Ns(1 << 20), 30);
-  EXPECT_EQ(FetchCurve().Ns(1000), 0);
+  EXPECT_EQ(CacheTransferCurve().Ns(1000), 0);
 }
 
 // A copy of 64 bytes with two readers on its device: the one of smaller rank fetches, the other finds the
@@ -37,9 +37,9 @@ TEST(FetchedBytes, AreChargedToTheFirstReader) {
 }
 
 // Law: a measured launch took what fetching its bytes took, but at most half of it.
-TEST(Fetches, TakesOutWhatFetchingCostButAtMostHalf) {
-  Fetches fetches;
-  fetches.curve = FetchCurve({{100, 10}, {1000, 90}});
+TEST(CacheTransfers, TakesOutWhatFetchingCostButAtMostHalf) {
+  CacheTransfers fetches;
+  fetches.curve = CacheTransferCurve({{100, 10}, {1000, 90}});
   const Machine machine = StarMachine(1, 1e9, 0, 0);
   EXPECT_EQ(fetches.Without({{}, 100, 0}, machine), 100);
   EXPECT_EQ(fetches.Without({{}, 100, 100}, machine), 90);

@@ -10,7 +10,7 @@ namespace lanescope::sims {
 
 // For so long where a message is sent, and again where it is received, there with `byte_ns` for each byte on
 // top (LogGP's o, and what a copy adds; Alexandrov et al. 1995).
-struct Messengers final : Effect {
+struct ProgressThreads final : Effect {
   static const EffectKind kKind;
   int64_t overhead_ns = 0;
   double byte_ns = 0;
