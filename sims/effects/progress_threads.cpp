@@ -23,7 +23,7 @@ void WriteProgressThreads(const EffectSet& effects, CostFileWriter* file) {
   file->file()["gaps"]["message_byte_ns"] = progress_threads.byte_ns;
 }
 
-void TakeMessengers(const MachineFigures& figures, EffectSet* effects) {
+void TakeProgressThreads(const MachineFigures& figures, EffectSet* effects) {
   if (!figures.message) return;
   ProgressThreads progress_threads;
   progress_threads.overhead_ns = figures.message->end_ns;
@@ -41,7 +41,7 @@ constinit const EffectKind ProgressThreads::kKind = {
     .in_durations = true,
     .read = ReadProgressThreads,
     .write = WriteProgressThreads,
-    .take = TakeMessengers};
+    .take = TakeProgressThreads};
 
 void ProgressThreads::AddTo(SimulationModel* model) const {
   model->delays.message_overhead_ns = overhead_ns;
