@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch's ExecutionTraceObserver writes, alone and beside the profiler's trace.
+// Files of PyTorch's ExecutionTraceObserver, alone and beside the profiler's trace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

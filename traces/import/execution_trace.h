@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch's ExecutionTraceObserver writes: which operators ran, in which order, on which tensors; no
+// Files of PyTorch's ExecutionTraceObserver: which operators ran, in which order, on which tensors; no
 // times. Internal to traces.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packets of Perfetto's format mean by those that came before them. Internal to traces.
+// Packets of Perfetto's format mean something by those that came before them. Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ struct PerfettoTrack {
 class PerfettoTracks {
  public:
   void Add(WireMessage descriptor);
-  // What it does not say itself it has of the track that it is in.
+  // A process that it does not name is that of the track it is in.
   PerfettoTrack Of(int64_t id);
   std::set<int64_t> Processes() const;
   template <typename Visit>

@@ -9,7 +9,7 @@ namespace lanescope::traces {
 // By its name: ".pftrace", ".perfetto-trace".
 bool IsPerfetto(const ForeignFile& file);
 
-// What rocprofv3 writes of GPUs becomes kernels and copies, what it writes of calls API calls, and slices of
+// Slices of rocprofv3 on GPUs become kernels and copies, those of its calls API calls, and slices of
 // all other tools become ranges of their thread, or of a thread called after their track. Throws
 // InvalidArgument for a file without slices, DataLoss for a damaged one, Cancelled.
 ImportTrace ReadPerfetto(const ImportSource& source);
