@@ -38,9 +38,9 @@ void WriteCacheTransfers(const EffectSet& effects, CostFileWriter* file) {
     file->file()[kCacheTransfers].push_back({{"bytes", point.bytes}, {"ns", point.ns}});
 }
 
-void TakeFetches(const MachineFigures& figures, EffectSet* effects) {
+void TakeCacheTransfers(const MachineFigures& figures, EffectSet* effects) {
   CacheTransfers transfers;
-  transfers.curve = CacheTransferCurve(figures.transfers);
+  transfers.curve = CacheTransferCurve(figures.fetches);
   effects->Put(transfers);
 }
 
@@ -54,7 +54,7 @@ constinit const EffectKind CacheTransfers::kKind = {
     .in_durations = true,
     .read = ReadCacheTransfers,
     .write = WriteCacheTransfers,
-    .take = TakeFetches};
+    .take = TakeCacheTransfers};
 
 void CacheTransfers::Lengthen(const Schedule& schedule, const Machine& machine,
                               IdVector<CommandId, int64_t>* ns) const {

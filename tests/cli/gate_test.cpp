@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "tests/cli/program.h"
 
@@ -128,6 +129,31 @@ TEST(GateOfCommands, StatusesAndRefusals) {
   ExpectError(Lanescope({"gate", "--run", "true", "true {trace}"}), 1, "InvalidArgument", "{trace}");
   ExpectError(Lanescope({"gate", "--run", "true {trace}", "true {trace}"}), 1, "FailedPrecondition",
               "wrote no trace");
+}
+
+// Two libraries call the kernels of one product differently, the second takes 100 us more of 200: what
+// changes is the operator, as it is where the files themselves are gated.
+TEST(GateOfCommands, KernelsMatchByOperator) {
+  Folder folder;
+  const auto import = [&](const std::string& kernel, int us) {
+    const std::string from = folder.File(kernel + ".json"), to = folder.File(kernel + ".db");
+    const auto event = [](const std::string& kind, const std::string& name, int thread, int start,
+                          int length) {
+      return R"({"ph": "X", "cat": ")" + kind + R"(", "name": ")" + name + R"(", "pid": )" +
+             std::to_string(thread == 7 ? 0 : 10) + R"(, "tid": )" + std::to_string(thread) + R"(, "ts": )" +
+             std::to_string(start) + R"(, "dur": )" + std::to_string(length) +
+             R"(, "args": {"device": 0, "stream": 7, "correlation": 1}})";
+    };
+    std::ofstream(from) << R"({"traceEvents": [)" << event("cpu_op", "aten::mm", 10, 100, 50) << ","
+                        << event("cuda_runtime", "cudaLaunchKernel", 10, 110, 5) << ","
+                        << event("kernel", kernel, 7, 200, us) << "]}";
+    EXPECT_EQ(Lanescope({"import", from, "-o", to}).status, 0);
+    return "cp " + to + " {trace}";
+  };
+  const Outcome outcome = Lanescope(
+      {"gate", "--run", import("cutlass", 200), import("Cijk", 300), "--rounds", "2", "--warmup", "0"});
+  EXPECT_THAT(outcome.output, HasSubstr("aten::mm")) << outcome.errors;
+  EXPECT_THAT(outcome.output, testing::Not(HasSubstr("GPU:0   cutlass")));
 }
 
 }  // namespace

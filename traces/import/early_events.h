@@ -19,7 +19,7 @@ class EarlyEvents {
   void Add(const ImportEvent& event);
   // Once the file is read, and what its times are behind is known: the rest becomes events, or is skipped.
   void Finish();
-  // The start of the next event that begins later; INT64_MAX: there is none.
+  // The first begin of the others; INT64_MAX: there is none.
   int64_t first_ns() const { return first_ns_; }
 
  private:

@@ -46,7 +46,7 @@ void AddStorages(const Json& value, Storages* storages) {
   for (const Json& each : value) AddStorages(each, storages);
 }
 
-// The value of a node under `key`; null: none. Newer files have most of it in a list of names and values.
+// A node says this under `key`; null: nothing. Newer files have most of it in a list of names and values.
 const Json* ValueOf(const Json& node, const char* key) {
   if (const auto found = node.find(key); found != node.end()) return &*found;
   const auto list = node.find("attrs");
@@ -63,8 +63,7 @@ int64_t NumberOf(const Json& node, const char* key, int64_t otherwise) {
   return value != nullptr && value->is_number_integer() ? value->get<int64_t>() : otherwise;
 }
 
-// The list of {"inputs": {"values": [..], "shapes": [..]}}, as older files have {"inputs": [..],
-// "input_shapes":
+// A list of {"inputs": {"values": [..], "shapes": [..]}}, in older files {"inputs": [..], "input_shapes":
 // [..]}; null: there is no such list.
 const Json* ListOf(const Json& node, const char* side, const char* part, const char* old) {
   const auto whole = node.find(side);
@@ -157,7 +156,7 @@ class ExecutionReader {
     return names_.Intern(list->dump(-1, ' ', false, Json::error_handler_t::replace));
   }
 
-  // Finds the last call within each call, itself where there is none. Numbers are given at the begin, so what
+  // For each call the last one within it, itself where there is none. Numbers are given at the begin, so what
   // runs within a call has a higher one.
   void FindEnds() {
     std::unordered_map<int64_t, size_t> by_id;
@@ -193,8 +192,8 @@ class ExecutionReader {
     }
   }
 
-  // Finds the call that wrote last what a call reads, of those that ended before: of calls within each other
-  // the outermost.
+  // A call reads what another wrote last, of those that ended before; of calls within each other the
+  // outermost.
   void FindUses() {
     using Open = std::pair<size_t, size_t>;  // the last call within, and what is less the further out it is
     std::priority_queue<Open, std::vector<Open>, std::greater<>> open;

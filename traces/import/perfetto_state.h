@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of a sequence of packets in Perfetto's format. Internal to traces.
+// Packets of Perfetto's format mean something by those that came before them. Internal to traces.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +65,7 @@ struct PerfettoTrack {
 class PerfettoTracks {
  public:
   void Add(WireMessage descriptor);
-  // A track has from its parent what it does not say itself.
+  // A process that it does not name is that of the track it is in.
   PerfettoTrack Of(int64_t id);
   std::set<int64_t> Processes() const;
   template <typename Visit>

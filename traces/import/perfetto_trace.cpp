@@ -24,7 +24,7 @@ using Kind = ImportEvent::Kind;
 // TrackEvent.Type.
 enum SliceType : int64_t { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
 
-// Facts that rocprofv3 notes beside a slice.
+// Notes of rocprofv3 beside a slice.
 struct SliceFacts {
   int64_t correlation = -1, thread = -1, bytes = 0, block = 0, grid = 0, shared_bytes = 0;
   std::string_view agent, from, to;
@@ -177,7 +177,7 @@ class PerfettoReader {
     trace_.events.push_back(event);
   }
 
-  // A track without a thread becomes one, called after the track.
+  // A track that is no thread's becomes one, called after it.
   int64_t ThreadOf(const PerfettoTrack& track, int64_t pid) {
     constexpr int64_t kFirst = 0x800000;  // beyond those of Linux
     const int64_t thread = track.thread >= 0 ? track.thread : kFirst + track.number;

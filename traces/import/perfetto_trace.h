@@ -9,7 +9,7 @@ namespace lanescope::traces {
 // By its name: ".pftrace", ".perfetto-trace".
 bool IsPerfetto(const ForeignFile& file);
 
-// GPU work by rocprofv3 becomes kernels and copies, its calls become API calls, and slices of
+// Slices of rocprofv3 on GPUs become kernels and copies, those of its calls API calls, and slices of
 // all other tools become ranges of their thread, or of a thread called after their track. Throws
 // InvalidArgument for a file without slices, DataLoss for a damaged one, Cancelled.
 ImportTrace ReadPerfetto(const ImportSource& source);
