@@ -232,8 +232,8 @@ TEST_F(CaptureTest, AnEndThatIsMissingMarksTheRunIncomplete) {
   EXPECT_EQ(info.error, outcome.error);
 }
 
-// A file of the first version takes captures after it was opened for writing once.
-TEST(CaptureSchemaTest, FilesOfVersionOneAreBroughtUpToDate) {
+// A file of the oldest version that is read takes what later ones have after it was opened for writing once.
+TEST(CaptureSchemaTest, FilesOfTheOldestVersionAreBroughtUpToDate) {
   ScratchFile file;
   SampleRun sample;
   {
@@ -244,8 +244,8 @@ TEST(CaptureSchemaTest, FilesOfVersionOneAreBroughtUpToDate) {
   {
     Database old(file.path(), OpenMode::kReadWrite);
     old.Execute(
-        "DROP TABLE NVTX_EVENTS; DROP TABLE LANESCOPE_CLOCK; DROP TABLE LANESCOPE_NVLINK; "
-        "DROP TABLE ENUM_NSYS_EVENT_TYPE; UPDATE LANESCOPE_SCHEMA SET version = 1; PRAGMA user_version=1");
+        "DROP TABLE LANESCOPE_DISTURBANCE; DROP TABLE LANESCOPE_TASK; DROP TABLE LANESCOPE_UNTIMED_STEP; "
+        "DROP TABLE LANESCOPE_TIMING; UPDATE LANESCOPE_SCHEMA SET version = 3; PRAGMA user_version=3");
   }
   EXPECT_EQ(TraceReader(file.path()).ReadRun(1).launches.size(), 3u);
   {
@@ -265,6 +265,7 @@ TEST(CaptureSchemaTest, FilesOfVersionOneAreBroughtUpToDate) {
   }
   Database database(file.path(), OpenMode::kReadOnly);
   EXPECT_EQ(database.QueryInteger("SELECT COUNT(*) FROM NVTX_EVENTS"), 1);
+  EXPECT_EQ(database.QueryInteger("SELECT COUNT(*) FROM LANESCOPE_TIMING"), 0);
   EXPECT_EQ(database.QueryInteger("SELECT version FROM LANESCOPE_SCHEMA"), kSchemaVersion);
   EXPECT_EQ(TraceReader(file.path()).Runs().size(), 2u);
 }
