@@ -18,7 +18,7 @@ struct MachineFigures {
   double copy_cores = 0;                       // that a paced copy keeps busy
   int64_t slice_ns = 0;                        // that a thread may keep its core while others wait
   SlowdownMatrix gpu_slowdown{{{1, 1, 1}, {1, 1, 1}, {1, 1, 1}}};  // of commands side by side on a GPU
-  std::vector<FetchCurve::Point> fetches;                          // bytes that another core wrote
+  std::vector<CacheTransferCurve::Point> fetches;                  // bytes that another core wrote
   // A task's thread that moves messages has these; none where no messages were measured.
   struct Message {
     int64_t end_ns = 0;
