@@ -21,7 +21,7 @@ void WriteRunQueueDelay(const EffectSet& effects, CostFileWriter* file) {
     file->file()["interference"]["host"]["slice_ns"] = effects.Get<RunQueueDelay>().slice_ns;
 }
 
-void TakeCoreWait(const MachineFigures& figures, EffectSet* effects) {
+void TakeRunQueueDelay(const MachineFigures& figures, EffectSet* effects) {
   RunQueueDelay wait;
   wait.slice_ns = figures.slice_ns;
   effects->Put(wait);
@@ -36,7 +36,7 @@ constinit const EffectKind RunQueueDelay::kKind = {.name = "run-queue delay",
                                                    .in_durations = true,
                                                    .read = ReadRunQueueDelay,
                                                    .write = WriteRunQueueDelay,
-                                                   .take = TakeCoreWait};
+                                                   .take = TakeRunQueueDelay};
 
 void RunQueueDelay::AddTo(SimulationModel* model) const {
   if (!model->interference) model->interference.emplace();
