@@ -35,7 +35,7 @@ Asked Read(const PlanOptions& options) {
   if (options.machine.empty())
     Throw(Code::kInvalidArgument, "a plan is for a machine by name: --machine dgx-h100:64");
   if (options.global_batch == 0)
-    Throw(Code::kInvalidArgument, "a plan is for a batch: --global-batch and the sequences of a step");
+    Throw(Code::kInvalidArgument, "a plan is for a batch: --global-batch N, with N sequences in a step");
   return {study::ReadModelShape(options.model), plans::NamedMachine(options.machine)};
 }
 

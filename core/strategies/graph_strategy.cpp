@@ -73,8 +73,8 @@ void CheckGroups(const Factor& factor, int gpus) {
     if (gpus % size == 0 && (nearest == 0 || std::abs(size - factor.gpus) < std::abs(nearest - factor.gpus)))
       nearest = size;
   }
-  Throw(Code::kInvalidArgument, "{}:{}: {} GPUs are not several groups of {}{}", factor.name, factor.gpus,
-        gpus, factor.gpus,
+  Throw(Code::kInvalidArgument, "{}:{} wants several groups of {} GPUs, and {} are left to it{}", factor.name,
+        factor.gpus, factor.gpus, gpus,
         nearest == 0 ? std::string() : fmt::format("; the nearest size that divides them is {}", nearest));
 }
 

@@ -67,7 +67,13 @@ void CheckKeys(const json& object, const std::string& where) {
 }  // namespace
 
 ModelShape ParseModel(std::string_view text, const std::string& where) {
-  const json object = ParseJson(text);
+  const json object = [&] {
+    try {
+      return ParseJson(text);
+    } catch (const Error& error) {
+      Throw(Code::kInvalidArgument, "{}: {}", where, error.message());
+    }
+  }();
   if (!object.is_object()) Throw(Code::kInvalidArgument, "{}: a model's shape is a JSON object", where);
   if (Find(object, "hidden") != nullptr) CheckKeys(object, where);
   ModelShape model;

@@ -75,13 +75,16 @@ double FlopsPerToken(const ModelShape& m, double sequence) {
   return 2 * (passes * products + 3 * attention + 3 * Adapters(m));
 }
 
+// A search tries every number of layers that divides a stage's.
+constexpr double kMostLayers = 100'000;
+
 void CheckModel(const ModelShape& m) {
-  const auto whole = [](double number, double least, const char* what) {
-    if (!(number >= least && number <= 1e9 && number == std::floor(number)))
-      Throw(Code::kInvalidArgument, "a model's {} is a whole number from {:.0f} to a billion, not {}", what,
-            least, number);
+  const auto whole = [](double number, double least, const char* what, double most = 1e9) {
+    if (!(number >= least && number <= most && number == std::floor(number)))
+      Throw(Code::kInvalidArgument, "a model's {} is a whole number from {:.0f} to {:.0f}, not {}", what,
+            least, most, number);
   };
-  whole(m.layers, 1, "number of layers");
+  whole(m.layers, 1, "number of layers", kMostLayers);
   whole(m.hidden, 1, "hidden size");
   whole(m.heads, 1, "number of heads");
   whole(m.kv_heads, 0, "number of key and value heads");

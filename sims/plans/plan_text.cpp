@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -50,8 +51,8 @@ T ValueOf(std::string_view key, std::string_view text, const Names<T, N>& names)
     if (names[i].first == text) return names[i].second;
     known[i] = names[i].first;
   }
-  Throw(Code::kInvalidArgument, "{}={}: there is no such value; did you mean {}?", key, Printable(text),
-        NearestName(text, known));
+  Throw(Code::kInvalidArgument, "{}={}: there is no such value; did you mean {}? There are {}", key,
+        Printable(text), NearestName(text, known), fmt::join(known, ", "));
 }
 
 template <typename T, size_t N>
@@ -81,8 +82,8 @@ void SetFlag(std::string_view key, Plan* plan) {
     plan->tp_overlap = true;
   } else {
     Throw(Code::kInvalidArgument,
-          "a plan is KEY=VALUE with commas between, and {} has no value; did you mean {}?", Printable(key),
-          NearestName(key, kKeys));
+          "a plan is KEY=VALUE with commas between, and '{}' has no value; did you mean {}? Keys are {}",
+          Printable(key), NearestName(key, kKeys), fmt::join(kKeys, ", "));
   }
 }
 
@@ -109,9 +110,11 @@ void SetValue(std::string_view key, std::string_view value, Plan* plan) {
     plan->kernels = ValueOf(key, value, kKernels);
   } else if (key == "attention") {
     plan->attention = ValueOf(key, value, kAttentions);
+  } else if (std::ranges::find(kKeys, key) != kKeys.end()) {
+    Throw(Code::kInvalidArgument, "{} stands alone in a plan, without a value", key);
   } else {
-    Throw(Code::kInvalidArgument, "a plan has no {}; did you mean {}?", Printable(key),
-          NearestName(key, kKeys));
+    Throw(Code::kInvalidArgument, "a plan has no {}; did you mean {}? Keys are {}", Printable(key),
+          NearestName(key, kKeys), fmt::join(kKeys, ", "));
   }
 }
 

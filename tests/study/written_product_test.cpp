@@ -149,7 +149,8 @@ TEST(WrittenProductTest, ProductsThatAreNone) {
   };
   EXPECT_THAT(refusal("data-parallel+tensor-parallel:3"),
               HasSubstr("the nearest size that divides them is 2"));
-  EXPECT_THAT(refusal("data-parallel+pipeline:4"), HasSubstr("4 GPUs are not several groups of 4"));
+  EXPECT_THAT(refusal("data-parallel+pipeline:4"),
+              HasSubstr("pipeline:4 wants several groups of 4 GPUs, and 4 are left to it"));
   for (const char* text : {"tensor-parallel:2", "data-parallel+tensor-parallel", "fsdp+pipeline:2",
                            "data-parallel+tensor-parallel:0", "data-parallel+tensor-parallel:2x",
                            "data-parallel+", "pipeline+data-parallel:2", "data-parallel+other:2"})

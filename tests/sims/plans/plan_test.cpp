@@ -55,6 +55,9 @@ TEST(PlanTest, WhatIsNoPlanIsSaidWithTheNearest) {
                                                         {"precision=fp16", "did you mean"},
                                                         {"dp=2,dp=4", "says dp twice"},
                                                         {"graph", "did you mean graphs?"},
+                                                        {"sp=2", "sp stands alone in a plan"},
+                                                        {"foo=1", "Keys are dp, tp, pp"},
+                                                        {"shard=foo", "There are none, zero1"},
                                                         {"x\n\x1b[2J=1", "\\n\\x1b"}};
   for (const auto& [text, part] : kTexts) {
     const std::string message = MessageOf([&] { ParsePlan(text); });
