@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/statistics.h"
+#include "study/base/json_text.h"
 #include "study/predict/prediction_json.h"
 
 namespace lanescope::study {
@@ -29,19 +30,13 @@ double ShareOf(int64_t ns, const MeasuredRow& row) {
 namespace {
 
 json MeasuredJson(const Machine& machine, const Schedule& schedule, const MeasuredRow& row) {
-  const Spread& step = *row.statistics.step_ns;
   json busy, peak;
   for (const DeviceId d : machine.devices.ids()) {
     const auto used = row.busy.find(d);
     busy[machine.device(d).local_name()] = used == row.busy.end() ? 0.0 : used->second;
     peak[machine.device(d).local_name()] = schedule.peak_bytes[d];
   }
-  json result = {{"step_ns",
-                  {{"median", std::llround(step.median)},
-                   {"p25", std::llround(step.p25)},
-                   {"p75", std::llround(step.p75)},
-                   {"min", step.min},
-                   {"max", step.max}}},
+  json result = {{"step_ns", SpreadJson(*row.statistics.step_ns)},
                  {"steps", row.statistics.steps},
                  {"busy", busy},
                  {"peak_bytes", peak},
