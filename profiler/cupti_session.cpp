@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
-#include <future>
 #include <mutex>
-#include <system_error>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/clock.h"
 #include "profiler/activity_decoder.h"
+#include "profiler/bounded_work.h"
 #include "profiler/buffer_pool.h"
 #include "profiler/capture_session.h"
 #include "profiler/clock_alignment.h"
@@ -58,23 +54,6 @@ void CompleteBuffer(void*, uint32_t, uint8_t* buffer, size_t, size_t valid) {
 }
 
 uint64_t ReadClock() { return static_cast<uint64_t>(NowNs()); }
-
-// Runs `work` in a thread of its own. False if it takes longer; then it goes on, so it must own what it uses.
-// False too where the system has no thread left.
-template <typename Work>
-bool RunBounded(int milliseconds, Work work) {
-  auto done = std::make_shared<std::promise<void>>();
-  std::future<void> waiting = done->get_future();
-  try {
-    StartQuietThread([done, work] {
-      work();
-      done->set_value();
-    }).detach();
-  } catch (const std::system_error&) {
-    return false;
-  }
-  return waiting.wait_for(std::chrono::milliseconds(milliseconds)) == std::future_status::ready;
-}
 
 class CuptiSession : public CaptureSession {
  public:

@@ -10,8 +10,6 @@
 #include "core/base/units.h"
 #include "gui/model/what_if_effect.h"
 #include "sims/cost/cost_model.h"
-#include "sims/effects/cores.h"
-#include "sims/effects/shared_gpu.h"
 #include "study/predict/calibration.h"
 #include "tests/gui/model/sample_trace.h"
 #include "traces/read/trace_reader.h"
@@ -59,32 +57,6 @@ int64_t StepBySimulate(const SampleTrace& sample, const std::string& placement_p
   const Schedule schedule = Compile(sample.graph, sample.info, sample.request, placement, machine);
   return sims::Predict(sample.graph, sample.info, schedule, machine, sims::CalibratedCost(table), settings)
       .step_ns;
-}
-
-// Input: a measured run, and a prediction on the same machine that kept its costs. Law: what the run cannot
-// tell (interference, fetches) is the prediction's; what it can tell is not.
-TEST(DocumentTest, MicrobenchmarksComeFromAPredictionThatKeptThem) {
-  sims::CostTable kept;
-  sims::SharedGpu gpu;
-  gpu.slowdown[0][0] = 1.25;
-  kept.effects.Put(gpu);
-  sims::Cores cores;
-  cores.cores = 2;
-  kept.effects.Put(cores);
-  sims::LaunchCost& other = kept.launches.emplace_back();
-  other.signature = other.op = "NeverRun";
-  other.device = "virtual";
-  other.ns = 7;
-  other.count = 3;
-  const SampleTrace sample(40, {"alternating"}, 3, sims::CostTableToJson(kept));
-  const std::atomic<bool> never{false};
-  const sims::CostTable table =
-      study::CalibrateFromTrace(sample.file.path(), "random.pbtxt", 1, "", never).table;
-  EXPECT_EQ(table.calibrated_on, "run 1; interference as in run 2");
-  ASSERT_TRUE(table.has_microbenchmarks());
-  EXPECT_EQ(table.effects.Get<sims::SharedGpu>().slowdown[0][0], 1.25);
-  EXPECT_FALSE(table.launches.empty());
-  for (const sims::LaunchCost& launch : table.launches) EXPECT_NE(launch.op, "NeverRun");
 }
 
 TEST(DocumentTest, OpensRunsAndClosesThem) {
