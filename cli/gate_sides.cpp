@@ -37,6 +37,10 @@ std::vector<traces::TraceRunInfo> RunsToGate(traces::TraceReader& reader, const 
   std::erase_if(runs, [](const traces::TraceRunInfo& run) { return run.simulated || !run.complete; });
   if (runs.empty())
     Throw(Code::kFailedPrecondition, "{} holds no run that was measured to its end", wanted.path);
+  if (runs.front().laid_out) {
+    Throw(Code::kFailedPrecondition,
+          "{} says no times, those shown are laid out; gate a trace of the profiler", wanted.path);
+  }
   const auto differs = [&](const traces::TraceRunInfo& run) {
     return run.graph != runs.front().graph || run.strategy != runs.front().strategy;
   };

@@ -162,7 +162,7 @@ std::string Describe(const RunReference& reference, const traces::TraceRunInfo& 
   std::string text = fmt::format("run {} of {}", reference.run, reference.path);
   if (!info.graph.empty()) text += ": " + info.graph;
   if (!info.strategy.empty()) text += " " + info.strategy;
-  text += info.simulated ? ", simulated" : info.emulated ? ", measured on emulated devices" : ", measured";
+  text += fmt::format(", {}", traces::OriginOfTimes(info));
   return text + (info.complete ? "" : ", incomplete");
 }
 

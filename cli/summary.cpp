@@ -73,11 +73,8 @@ void PrintSummary(const SummaryArguments& options) {
       PrintText(traces::SummaryCsv(summary, layout, run.id == runs.front().id));
       continue;
     }
-    Print("Run {}: {}{}{}{}{}{}\n", run.id, run.graph.empty() ? chosen.path : run.graph,
-          run.strategy.empty() ? "" : " " + run.strategy,
-          run.simulated  ? ", simulated"
-          : run.emulated ? ", measured on emulated devices"
-                         : ", measured",
+    Print("Run {}: {}{}, {}{}{}{}\n", run.id, run.graph.empty() ? chosen.path : run.graph,
+          run.strategy.empty() ? "" : " " + run.strategy, traces::OriginOfTimes(run),
           summary.hosts.empty() ? "" : fmt::format(" on {}", fmt::join(summary.hosts, ", ")), TimingText(run),
           run.complete ? "" : ", incomplete");
     PrintText(traces::SummaryText(summary, layout) + "\n");

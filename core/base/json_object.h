@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading a JSON object strictly: every key is asked for by type, and a key that nobody asked for is an
-// error, since it is most likely misspelt. Internal to core and sims: brings in the JSON library.
+// error, since it is most likely misspelt. Internal to core, sims and traces: brings in the JSON library.
 #pragma once
 
 #include <cstdint>

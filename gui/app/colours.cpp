@@ -126,6 +126,7 @@ ImU32 KindColour(const Theme& theme, RunKind kind) {
       return theme.hardware;
     case RunKind::kEmulated:
       return theme.emulated;
+    case RunKind::kLaidOut:
     case RunKind::kSimulated:
       return theme.simulated;
     case RunKind::kWhatIf:

@@ -22,6 +22,8 @@ std::string_view KindText(RunKind kind) {
       return "HARDWARE";
     case RunKind::kEmulated:
       return "EMULATED";
+    case RunKind::kLaidOut:
+      return "LAID OUT";
     case RunKind::kSimulated:
       return "SIMULATED";
     case RunKind::kWhatIf:

@@ -99,7 +99,8 @@ int DeviceIndex(const RunData& run, int device) {
 }  // namespace
 
 bool IsReplayable(const RunData& run) {
-  return run.kind == RunKind::kHardware && run.commands.empty() && !run.file.empty() && !run.empty();
+  return (run.kind == RunKind::kHardware || run.kind == RunKind::kLaidOut) && run.commands.empty() &&
+         !run.file.empty() && !run.empty();
 }
 
 bool HasPlacement(const RunData& run) { return !run.foreign && !(run.graph.empty() && run.commands.empty()); }

@@ -23,6 +23,8 @@ std::string_view RunKindName(RunKind kind) {
       return "hardware";
     case RunKind::kEmulated:
       return "emulated";
+    case RunKind::kLaidOut:
+      return "laid out";
     case RunKind::kSimulated:
       return "simulated";
     case RunKind::kWhatIf:

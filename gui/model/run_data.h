@@ -21,10 +21,11 @@ namespace lanescope::gui {
 enum class RunKind : uint8_t {
   kHardware,   // measured on real devices, by us or by another tool
   kEmulated,   // measured on virtual devices
+  kLaidOut,    // given no times by another tool: these are made of orders and lengths
   kSimulated,  // predicted, from a file
   kWhatIf,     // predicted for an edited placement or machine; in no file
 };
-std::string_view RunKindName(RunKind kind);  // "hardware", "emulated", "simulated", "what-if"
+std::string_view RunKindName(RunKind kind);  // "hardware", "emulated", "laid out", ...
 
 enum class LaneRole : uint8_t {
   kAnnotation,

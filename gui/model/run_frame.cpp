@@ -74,7 +74,10 @@ RunFrame FrameOf(const traces::TraceRun& run, const std::string& path, const std
   data.file = path;
   data.source = source;
   data.id = info.id;
-  data.kind = info.simulated ? RunKind::kSimulated : info.emulated ? RunKind::kEmulated : RunKind::kHardware;
+  data.kind = info.simulated  ? RunKind::kSimulated
+              : info.emulated ? RunKind::kEmulated
+              : info.laid_out ? RunKind::kLaidOut
+                              : RunKind::kHardware;
   data.foreign = !ours;
   data.emulated = info.emulated;
   data.complete = info.complete;

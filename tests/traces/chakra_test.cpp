@@ -273,6 +273,7 @@ TEST(ChakraTest, NodesWithoutStartsAreLaidOutByWhatTheyWaitFor) {
                 ChakraNode(1, "aten::mm", 4, 0, 20, {Attribute("is_cpu_op", 27, 1)}).Delimited());
   const auto [counts, run, summary] = ImportOf(in.path());
   EXPECT_EQ(counts.laid_out, 1);
+  EXPECT_EQ(OriginOfTimes(run.info), "laid out, not measured");
   ASSERT_EQ(run.launches.size(), 2u);
   EXPECT_EQ(run.Text(run.launches[0].name), "gemm");
   EXPECT_EQ(run.launches[0].start_ns, 20'000);

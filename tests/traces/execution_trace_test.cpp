@@ -68,7 +68,9 @@ TEST(ExecutionTraceTest, AloneItIsLaidOutInOrder) {
   const ImportCounts counts = ImportTraces({in.path()}, out.path());
   EXPECT_EQ(counts.ranges, 4);
   EXPECT_EQ(counts.operators, 4);
+  EXPECT_EQ(counts.laid_out, 1);
   const TraceRun run = TraceReader(out.path()).ReadRun(1);
+  EXPECT_EQ(OriginOfTimes(run.info), "laid out, not measured");
   ASSERT_EQ(run.ranges.size(), 4u);
   const std::vector<std::pair<std::string, int64_t>> expected = {
       {"aten::linear", 0}, {"aten::addmm", 0}, {"aten::relu", 1000}, {"aten::sum", 2000}};
@@ -133,7 +135,7 @@ TEST(ExecutionTraceTest, HostileFiles) {
   WriteFile(in.path(), File({}));
   EXPECT_EQ(CodeOfImport(in.path(), "holds no operators"), Code::kInvalidArgument);
   WriteFile(in.path(), File(Network()).substr(0, 700));
-  EXPECT_EQ(CodeOfImport(in.path(), "is no JSON, or damaged"), Code::kDataLoss);
+  EXPECT_EQ(CodeOfImport(in.path(), "is no JSON, or damaged: parse error at line"), Code::kDataLoss);
   WriteFile(in.path(), R"({"schema": 1, "nodes": [3, "a", {"id": 1}, {"name": "a", "inputs": 3}]})");
   EXPECT_EQ(ImportOf(in.path()).counts.skipped, 1);
 }

@@ -2,6 +2,7 @@
 // XPlane files of TensorFlow and JAX, made here with their truth beside them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <filesystem>
 #include <map>
@@ -122,6 +123,32 @@ TEST(XPlaneTest, WhatATpuMovesBesideItsCoreIsNoOpOfIt) {
   EXPECT_EQ(summary.communication.exposed_ns, 25'000'000);
 }
 
+// A collective moves data between the cores of several TPUs; steps of the device count where the host tells
+// none.
+TEST(XPlaneTest, CollectivesAndStepsOfATpu) {
+  PlaneWriter tpu("/device:TPU:0"), other("/device:TPU:1");
+  tpu.Line(0, "Steps", {{"7", 0, 10'000}, {"8", 20'000, 10'000}});
+  tpu.Line(1, "XLA Ops", {{"fusion.1", 0, 10'000}, {"fusion.1", 20'000, 10'000}});
+  tpu.Line(2, "Async XLA Ops", {{"all-gather-start.2", 2'000, 4'000}, {"copy-start.1", 21'000, 1'000}});
+  other.Line(0, "Steps", {{"7", 0, 9'000}, {"8", 20'000, 9'000}});
+  other.Line(1, "XLA Ops", {{"fusion.1", 0, 9'000}});
+  const auto [counts, run, summary] = ImportOfSpace({tpu, other});
+  ASSERT_EQ(run.steps.size(), 2u);
+  EXPECT_EQ(run.steps[0].step, 7);
+  EXPECT_EQ(run.steps[1].start_ns - run.steps[0].start_ns, 20'000'000);
+  EXPECT_EQ(counts.left_out.at("Steps"), 2);
+  ASSERT_EQ(run.copies.size(), 2u);
+  EXPECT_EQ(run.copies[0].kind, 10);  // between devices
+  EXPECT_EQ(run.copies[1].kind, 8);
+
+  PlaneWriter host("/host:CPU");
+  host.Line(9, "python",
+            {{"train", 0, 15'000, {{"step_num", 40}}}, {"train", 15'000, 20'000, {{"step_num", 41}}}});
+  const auto told = ImportOfSpace({tpu, host});
+  ASSERT_EQ(told.run.steps.size(), 2u);
+  EXPECT_EQ(told.run.steps[0].step, 40);
+}
+
 // Two days after 1970 a kernel and one that has no time, and a copy to the second GPU.
 TEST(XPlaneTest, ATimeOf0IsNoneAndCopiesSayTheirEnds) {
   constexpr int64_t kLate = int64_t{2} * 86'400 * 1'000'000;
@@ -160,6 +187,21 @@ TEST(XPlaneTest, KernelsOfCommandBuffersHaveTheirNamesAndNodes) {
   EXPECT_EQ(database.QueryInteger("SELECT graphId FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start = 0"), 2);
   EXPECT_EQ(database.QueryInteger("SELECT graphNodeId FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start = 0"),
             8589934592);
+}
+
+// A compressed file is what it is without; one that ends early is damaged.
+TEST(XPlaneTest, Compressed) {
+  PlaneWriter gpu("/device:GPU:0");
+  gpu.Line(14, "Stream #14(Compute)", {{"fusion", 1, 5}});
+  ScratchFile in("host.xplane.pb.gz");
+  const std::string space = Space({gpu});
+  const gzFile file = gzopen(in.path().c_str(), "wb");
+  gzwrite(file, space.data(), static_cast<unsigned>(space.size()));
+  gzclose(file);
+  EXPECT_EQ(ImportOf(in.path()).run.launches.size(), 1u);
+  const std::string packed = ReadFile(in.path());
+  WriteFile(in.path(), packed.substr(0, packed.size() - 12));
+  EXPECT_EQ(CodeOfImport(in.path(), "is damaged"), Code::kDataLoss);
 }
 
 TEST(XPlaneTest, OpsOfACpuThatNameTheirDeviceRanOnIt) {

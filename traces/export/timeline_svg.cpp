@@ -147,8 +147,10 @@ std::string TimelineSvg(const TraceRun& run, const TimelineSvgOptions& options) 
   std::string title = options.title;
   if (title.empty()) {
     title = fmt::format("{} {}{}: step {}, {}", run.info.graph, run.info.strategy,
-                        run.info.simulated ? ", simulated" : "", wanted->step,
-                        TimeText(wanted->end_ns - wanted->start_ns));
+                        run.info.simulated  ? ", simulated"
+                        : run.info.laid_out ? ", laid out"
+                                            : "",
+                        wanted->step, TimeText(wanted->end_ns - wanted->start_ns));
   }
   return TimelinePicture(timeline, *step, options).Draw(title);
 }

@@ -190,6 +190,9 @@ class ChakraReader {
       return;
     }
     trace_.laid_out = true;
+    trace_.notes.emplace_back(
+        "the trace says how long nodes took and what they waited for, not when they ran: each is shown as "
+        "early as these allow");
     std::unordered_map<int64_t, size_t> by_id;
     for (size_t i = 0; i < nodes.size(); ++i) by_id.emplace(nodes[i].id, i);
     std::vector<std::vector<size_t>> next(nodes.size());

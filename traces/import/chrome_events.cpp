@@ -6,6 +6,7 @@
 #include <istream>
 #include <vector>
 
+#include "core/base/json_object.h"
 #include "traces/import/event_list.h"
 #include "traces/import/event_sieve.h"
 #include "traces/import/strict_json.h"
@@ -58,7 +59,7 @@ class EventBuilder : public nlohmann::json_sax<Json> {
   bool end_array() override { return End(); }
 
   bool parse_error(size_t, const std::string&, const Json::exception& error) override {
-    file_.problem = error.what();
+    file_.problem = JsonErrorText(error);
     return false;
   }
 

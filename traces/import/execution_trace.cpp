@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <queue>
 #include <unordered_map>
 #include <utility>
 
-#include "core/base/file.h"
+#include "core/base/error.h"
 #include "traces/import/gzip_stream.h"
+#include "traces/import/json_file.h"
 #include "traces/import/json_limits.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/kineto_fields.h"
@@ -84,23 +84,16 @@ class ExecutionReader {
   }
 
   ImportTrace Read() {
-    RefuseEndlessFile(path_);
-    GzipBuffer buffer(path_, [this](int64_t bytes) { limits_.Read(bytes); });
-    std::istream file(&buffer);
-    try {
-      const Json rest = Json::parse(file, [this](int depth, Json::parse_event_t event, Json& value) {
-        return Keeps(depth, event, value);
-      });
-      if (rest.is_object()) trace_.process = JsonInteger(rest, "pid").value_or(-1);
-    } catch (const Json::exception& problem) {
-      if (const std::string damage = buffer.problem(); !damage.empty())
-        Throw(Code::kDataLoss, "{} is damaged: {}", path_, damage);
-      Throw(Code::kDataLoss, "{} is no JSON, or damaged: {}", path_, problem.what());
-    }
+    const auto keeps = [this](int depth, Json::parse_event_t event, Json& value) {
+      return Keeps(depth, event, value);
+    };
+    const Json rest = ReadJsonFile(path_, &limits_, keeps);
+    if (rest.is_object()) trace_.process = JsonInteger(rest, "pid").value_or(-1);
     if (calls_.empty()) Throw(Code::kInvalidArgument, "{} holds no operators", path_);
     std::ranges::stable_sort(calls_, {}, &OperatorCall::id);
     FindEnds();
     LayOut();
+    trace_.laid_out = true;
     FindUses();
     trace_.notes.push_back(
         fmt::format("the execution trace says in which order operators ran, not when or how long: each in "

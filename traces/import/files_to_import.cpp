@@ -19,14 +19,23 @@ constexpr std::pair<std::string_view, std::string_view> kDoubled[] = {{".trace.j
                                                                       {"_results.pftrace", "_results.db"},
                                                                       {"_results.json", "_results.db"}};
 
+// JAX's copy for Perfetto is called so, whatever the host's name.
+bool IsPerfettoCopy(const std::string& file, const std::set<std::string>& all) {
+  const fs::path path(file);
+  return path.filename() == "perfetto_trace.json.gz" &&
+         std::ranges::any_of(all, [&](const std::string& other) {
+           return other != file && fs::path(other).parent_path() == path.parent_path();
+         });
+}
+
 void DropDoubled(std::vector<std::string>* files) {
   const std::set<std::string> all(files->begin(), files->end());
   std::erase_if(*files, [&](const std::string& file) {
-    return std::ranges::any_of(kDoubled, [&](const auto& doubled) {
-      const auto [less, more] = doubled;
-      return file.ends_with(less) &&
-             all.contains(file.substr(0, file.size() - less.size()) + std::string(more));
-    });
+    return IsPerfettoCopy(file, all) || std::ranges::any_of(kDoubled, [&](const auto& doubled) {
+             const auto [less, more] = doubled;
+             return file.ends_with(less) &&
+                    all.contains(file.substr(0, file.size() - less.size()) + std::string(more));
+           });
   });
 }
 

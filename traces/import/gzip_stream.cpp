@@ -4,16 +4,18 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <type_traits>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/thread.h"
+#include "traces/import/import_trace.h"
 
 namespace lanescope::traces {
 
@@ -152,6 +154,20 @@ std::string InflatedHead(const std::string& path) {
   std::string head(kLookedAt, 0);
   head.resize(static_cast<size_t>(std::max(0, gzread(handle.get(), head.data(), kLookedAt))));
   return head;
+}
+
+std::string InflatedFile(const std::string& path, const std::atomic<bool>* cancelled) {
+  constexpr int64_t kMost = int64_t{4} << 30;
+  RefuseEndlessFile(path);
+  int64_t read = 0;
+  GzipBuffer buffer(path, [&](int64_t bytes) {
+    CheckImportGoesOn(cancelled);
+    if ((read += bytes) > kMost) Throw(Code::kResourceExhausted, "{} holds over 4 GiB; record less", path);
+  });
+  std::string text(std::istreambuf_iterator<char>(&buffer), {});
+  if (const std::string damage = buffer.problem(); !damage.empty())
+    Throw(Code::kDataLoss, "{} is damaged: {}", path, damage);
+  return text;
 }
 
 }  // namespace lanescope::traces

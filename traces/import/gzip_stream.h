@@ -2,6 +2,7 @@
 // A file to read from, inflated where it is a gzip file. Internal to traces.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,5 +39,9 @@ class GzipBuffer : public std::streambuf {
 
 // The first 4 KiB, inflated; less where there are no more, or they are damaged. Throws NotFound.
 std::string InflatedHead(const std::string& path);
+
+// All of a file, inflated where it is a gzip file. Throws NotFound, DataLoss for a damaged one, Cancelled,
+// ResourceExhausted beyond 4 GiB: a few compressed bytes may stand for many.
+std::string InflatedFile(const std::string& path, const std::atomic<bool>* cancelled);
 
 }  // namespace lanescope::traces

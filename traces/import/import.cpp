@@ -77,6 +77,10 @@ void WriteExport(const std::vector<ImportTrace>& traces, const std::vector<Impor
   constexpr const auto& to = tables::kExportMetaData;
   const std::string product = fmt::format("Lanescope import of {}", traces.front().format);
   InsertRow(database, to, {{to.name, "EXPORT_PRODUCT_NAME"}, {to.value, product}});
+  if (counts->laid_out > 0) {
+    const std::string files = fmt::format("{}", counts->laid_out);
+    InsertRow(database, to, {{to.name, tables::kLaidOut}, {to.value, files}});
+  }
   AddSpans(database, spans, time_zero);
   std::vector<std::string> notes = ImportNotes(*counts);
   for (const ImportTrace& trace : traces) notes.insert(notes.end(), trace.notes.begin(), trace.notes.end());

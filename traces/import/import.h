@@ -22,7 +22,7 @@ struct ImportCounts {
   int64_t skipped = 0;                      // events that lack what their kind needs
   int64_t mended = 0;                       // texts, words and commas that were no JSON
   int64_t cut_short = 0;                    // files that end before their list of events does
-  int64_t laid_out = 0;                     // files without times: laid out by what waits for what
+  int64_t laid_out = 0;                     // files without times, which are made of orders and lengths
   int64_t spans = 1;                        // when a profiler recorded that did so now and then
   int64_t unrecorded_ns = 0;                // between those, which times leave out
   std::map<std::string, int64_t> left_out;  // events of kinds that have no place here, by category

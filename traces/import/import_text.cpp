@@ -30,7 +30,7 @@ std::string ImportText(const ImportCounts& counts) {
   if (counts.memory > 0) text += fmt::format(", {} changes of memory", counts.memory);
   if (counts.clocks > 0)
     text += fmt::format(", the clock of {} file{} put right", counts.clocks, counts.clocks > 1 ? "s" : "");
-  if (counts.laid_out > 0) text += ", laid out by dependencies";
+  if (counts.laid_out > 0) text += ", times laid out";
   if (counts.spans > 1) text += fmt::format(", {} recorded spans", counts.spans);
   if (counts.mended > 0) text += fmt::format(", {} mended", Counted(counts.mended, "fault of the JSON"));
   if (counts.cut_short > 0) text += fmt::format(", {} cut short", Counted(counts.cut_short, "file"));
@@ -58,12 +58,6 @@ std::vector<std::string> ImportNotes(const ImportCounts& counts) {
   if (counts.cut_short > 0) {
     notes.push_back(fmt::format("{} before the list of events does: what came after that is missing",
                                 counts.cut_short == 1 ? "a file ends" : "files end"));
-  }
-  if (counts.laid_out > 0) {
-    notes.push_back(
-        "the trace says how long nodes took and what they waited for, not when they ran: each is shown as "
-        "early "
-        "as these allow");
   }
   if (counts.spans > 1) {
     notes.push_back(fmt::format("{} recorded spans follow each other: the {} between them were not recorded",

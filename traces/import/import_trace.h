@@ -140,7 +140,7 @@ struct ImportTrace {
   int64_t mended = 0;              // texts, words and commas that were no JSON
   bool cut_short = false;          // the file ends before its list of events does
   bool is_execution = false;       // operators without times, which other traces of the process may have
-  bool laid_out = false;           // times are made here, of what took how long and waited for what
+  bool laid_out = false;           // times are made here, of orders and lengths
   std::vector<std::string> notes;  // that whoever reads the trace should know, a sentence each
   // Events of kinds that an export has no place for, by category, cut to 60 bytes; beyond twenty "others".
   std::map<std::string, int64_t> left_out;

@@ -21,6 +21,7 @@
 #include "traces/import/kineto_fields.h"
 #include "traces/import/onnx_runtime_profile.h"
 #include "traces/import/tensorflow_timeline.h"
+#include "traces/import/xla_viewer.h"
 #include "traces/store/kernel_name.h"
 
 namespace lanescope::traces {
@@ -82,6 +83,7 @@ class Reader {
  private:
   void Finish(const nlohmann::json& rest) {
     timeline_.Finish();
+    viewer_.Finish();
     details_.ReadFile(rest, path_);
     early_.Finish();
     details_.NameStreams();
@@ -110,6 +112,7 @@ class Reader {
     if (*phase == "i" && name == "[memory]" && details_.AddMemory(event)) return;
     if (*phase == "X" && of == "Op" && timeline_.Add(event)) return;
     if (*phase == "X" && onnx_runtime_.Add(event, of)) return;
+    if (*phase == "X" && of.empty() && viewer_.Add(event)) return;
     const auto kind = *phase == "X" ? KindOf(of) : std::nullopt;
     if (!kind) return trace_.LeaveOut(std::string(of.empty() ? name.value_or("") : of));
     const auto start = JsonNanoseconds(event, "ts"), length = JsonNanoseconds(event, "dur");
@@ -168,11 +171,12 @@ class Reader {
   int64_t seen_ = 0;
   ImportTrace trace_;
   ImportNames names_{&trace_};
+  EarlyEvents early_{&trace_};
   KinetoDetails details_{&trace_, &names_};
   TensorFlowTimeline timeline_{&trace_, &names_};
   OnnxRuntimeProfile onnx_runtime_{&trace_, &names_};
+  XlaViewerEvents viewer_{&trace_, &names_, &early_};
   std::unordered_map<std::string, std::pair<int, int>, TextHash, std::equal_to<>> kernels_;
-  EarlyEvents early_{&trace_};
 };
 
 }  // namespace

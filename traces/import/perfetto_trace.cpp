@@ -5,12 +5,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "traces/import/gzip_stream.h"
 #include "traces/import/kineto_fields.h"
 #include "traces/import/perfetto_state.h"
 #include "traces/import/rocm_copy.h"
@@ -249,11 +250,13 @@ class PerfettoReader {
 }  // namespace
 
 bool IsPerfetto(const ForeignFile& file) {
-  return file.name.ends_with(".pftrace") || file.name.ends_with(".perfetto-trace");
+  constexpr std::array<std::string_view, 4> kEndings = {".pftrace", ".pftrace.gz", ".perfetto-trace",
+                                                        ".perfetto-trace.gz"};
+  return std::ranges::any_of(kEndings, [&](std::string_view ending) { return file.name.ends_with(ending); });
 }
 
 ImportTrace ReadPerfetto(const ImportSource& source) {
-  const std::string bytes = ReadFile(source.path);
+  const std::string bytes = InflatedFile(source.path, source.cancelled);
   return PerfettoReader(source).Read(bytes);
 }
 

@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "core/base/file.h"
+#include "core/base/error.h"
 #include "traces/import/gzip_stream.h"
+#include "traces/import/json_file.h"
 #include "traces/import/json_limits.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/kineto_fields.h"
@@ -50,18 +50,10 @@ class RocprofReader {
   }
 
   ImportTrace Read() {
-    RefuseEndlessFile(path_);
-    GzipBuffer buffer(path_, [this](int64_t bytes) { limits_.Read(bytes); });
-    std::istream file(&buffer);
-    try {
-      const Json rest = Json::parse(file, [this](int depth, Json::parse_event_t event, Json& value) {
-        return Keeps(depth, event, value);
-      });
-    } catch (const Json::exception& problem) {
-      if (const std::string damage = buffer.problem(); !damage.empty())
-        Throw(Code::kDataLoss, "{} is damaged: {}", path_, damage);
-      Throw(Code::kDataLoss, "{} is no JSON, or damaged: {}", path_, problem.what());
-    }
+    const auto keeps = [this](int depth, Json::parse_event_t event, Json& value) {
+      return Keeps(depth, event, value);
+    };
+    ReadJsonFile(path_, &limits_, keeps);
     SetNames();
     if (trace_.events.empty() && trace_.skipped == 0)
       Throw(Code::kInvalidArgument, "{} holds no kernels, copies or calls of rocprofv3", path_);

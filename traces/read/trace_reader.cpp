@@ -216,7 +216,13 @@ bool TraceReader::is_ours() const { return impl_->ours; }
 Database& TraceReader::database() { return impl_->database; }
 
 std::vector<TraceRunInfo> TraceReader::Runs() {
-  if (!impl_->ours) return {TraceRunInfo{}};
+  if (!impl_->ours) {
+    TraceRunInfo run;
+    constexpr const auto& from = tables::kExportMetaData;
+    ReadRows(impl_->database, from, {from.name},
+             [&](const auto& row) { run.laid_out = run.laid_out || row[from.name] == tables::kLaidOut; });
+    return {run};
+  }
   std::vector<TraceRunInfo> runs;
   constexpr const auto& from = tables::kRun;
   ReadRows(impl_->database, from,
@@ -266,6 +272,12 @@ std::vector<TraceRunInfo> TraceReader::Runs() {
     run->pair_ns = row[kTiming.pair_ns];
   });
   return runs;
+}
+
+std::string_view OriginOfTimes(const TraceRunInfo& run) {
+  if (run.simulated) return "simulated";
+  if (run.emulated) return "measured on emulated devices";
+  return run.laid_out ? "laid out, not measured" : "measured";
 }
 
 TraceRunInfo TraceReader::RunInfoOf(int run) {

@@ -30,6 +30,7 @@ struct TraceRunInfo {
   bool in_sample = false;
   bool oversubscribed = false;
   bool complete = true;
+  bool laid_out = false;  // an import that was given no times: they are made of orders and lengths
   std::string strategy, graph, machine_json, prediction_of, error;
   double uncalibrated_share = 0, extrapolated_share = 0;  // RunInfo's
   int64_t steps = 0;
@@ -39,6 +40,10 @@ struct TraceRunInfo {
   int64_t clock_origin_ns = 0;
   int64_t utc_ns = 0;
 };
+
+// Where its times come from: "simulated", "measured on emulated devices", "laid out, not measured" or
+// "measured".
+std::string_view OriginOfTimes(const TraceRunInfo& run);
 
 struct TraceDevice {
   int id = 0;

@@ -91,6 +91,8 @@ struct ExportMetaData : MetaData<ExportMetaData> {
   constexpr ExportMetaData() : MetaData("META_DATA_EXPORT", "What wrote the file.") {}
 };
 inline constexpr ExportMetaData kExportMetaData;
+// A name in it, of imports: some of their times are made here, of orders and lengths.
+inline constexpr std::string_view kLaidOut = "LANESCOPE_LAID_OUT";
 
 struct AnalysisDetails : TableOf<AnalysisDetails> {
   constexpr AnalysisDetails() : TableOf("ANALYSIS_DETAILS", "Length of the session.") {}
