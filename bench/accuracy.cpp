@@ -157,6 +157,21 @@ void RecordAll(const std::string& folder, const std::vector<std::string>& graphs
   }
 }
 
+// The second graph or machine of a file is another experiment.
+void AddExperiments(const std::filesystem::path& trace, std::vector<Experiment>* experiments) {
+  const size_t first = experiments->size();
+  for (study::RunAccuracy& run : study::PredictRuns(trace, {.ablate = true, .replay = true})) {
+    const auto number = static_cast<size_t>(run.experiment);
+    while (experiments->size() <= first + number) {
+      const size_t of_file = experiments->size() - first;
+      experiments->push_back(
+          {of_file == 0 ? trace.stem().string() : fmt::format("{} ({})", trace.stem().string(), of_file + 1),
+           {}});
+    }
+    (*experiments)[first + number].runs.push_back(std::move(run));
+  }
+}
+
 std::vector<Experiment> ReadAll(const std::string& folder, const std::vector<std::string>& prefixes) {
   std::vector<std::filesystem::path> traces;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -165,16 +180,13 @@ std::vector<Experiment> ReadAll(const std::string& folder, const std::vector<std
   }
   std::sort(traces.begin(), traces.end());
   std::vector<Experiment> experiments;
-  for (const std::filesystem::path& trace : traces)
-    experiments.push_back({trace.stem(), study::PredictRuns(trace, {.ablate = true, .replay = true})});
+  for (const std::filesystem::path& trace : traces) AddExperiments(trace, &experiments);
   return experiments;
 }
 
 std::vector<Experiment> ReadTraces(const std::vector<std::string>& files) {
   std::vector<Experiment> experiments;
-  for (const std::string& file : files)
-    experiments.push_back(
-        {std::filesystem::path(file).stem(), study::PredictRuns(file, {.ablate = true, .replay = true})});
+  for (const std::string& file : files) AddExperiments(file, &experiments);
   return experiments;
 }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "core/base/statistics.h"
@@ -34,17 +35,18 @@ std::string StrategyOf(const RunAccuracy& run) {
 }
 
 // Pairs of runs of an experiment whose times differ by more than the noise of both: which the predictions
-// order as the measurements do.
+// order as the measurements do. Without a value: pairs of which one run at least was beside others.
 struct Orders {
   int right = 0, wrong = 0;
 };
-Orders OrdersOf(const std::vector<Experiment>& experiments, bool oversubscribed) {
+Orders OrdersOf(const std::vector<Experiment>& experiments, std::optional<bool> oversubscribed) {
   Orders orders;
   for (const Experiment& experiment : experiments) {
     for (const RunAccuracy& a : experiment.runs) {
       for (const RunAccuracy& b : experiment.runs) {
-        if (a.measured_ns >= b.measured_ns || a.disturbed || b.disturbed) continue;
-        if ((a.oversubscribed || b.oversubscribed) != oversubscribed) continue;
+        if (a.measured_ns >= b.measured_ns || (a.disturbed || b.disturbed) == oversubscribed.has_value())
+          continue;
+        if (oversubscribed && (a.oversubscribed || b.oversubscribed) != *oversubscribed) continue;
         if (a.measured_ns * (1 + a.noise) >= b.measured_ns * (1 - b.noise)) continue;
         ++(a.predicted_ns < b.predicted_ns ? orders.right : orders.wrong);
       }
@@ -59,8 +61,8 @@ double MeanOf(const std::vector<Held>& held, const std::function<double(const Ru
   return held.empty() ? 0 : sum / static_cast<double>(held.size());
 }
 
-void AddScore(const std::string& label, const std::vector<Experiment>& experiments, bool oversubscribed,
-              const std::vector<Held>& held, TextTable* table) {
+void AddScore(const std::string& label, const std::vector<Experiment>& experiments,
+              std::optional<bool> oversubscribed, const std::vector<Held>& held, TextTable* table) {
   if (held.empty()) return;
   std::vector<double> errors;
   const Held* worst = &held.front();
@@ -133,11 +135,10 @@ void PrintRuns(const std::vector<Experiment>& experiments, std::FILE* out) {
 
 void PrintScores(const std::vector<Experiment>& experiments, std::FILE* out) {
   PrintRuns(experiments, out);
-  std::vector<Held> held[2], in_sample[2];
-  int disturbed = 0;
+  std::vector<Held> held[2], in_sample[2], disturbed;
   for (const Experiment& experiment : experiments) {
     for (const RunAccuracy& run : experiment.runs) {
-      disturbed += run.disturbed;
+      if (run.disturbed && !run.in_sample) disturbed.push_back({&experiment, &run});
       for (const bool over : {false, true}) {
         if (IsMember(run, over)) (run.in_sample ? in_sample : held)[over].push_back({&experiment, &run});
       }
@@ -151,8 +152,8 @@ void PrintScores(const std::vector<Experiment>& experiments, std::FILE* out) {
     AddScore("held out, " + label, experiments, over, held[over], &table);
     AddScore("in sample, " + label, experiments, over, in_sample[over], &table);
   }
+  AddScore("held out, most steps beside others", experiments, std::nullopt, disturbed, &table);
   fmt::print(out, "\n{}", table.Take(0));
-  if (disturbed > 0) fmt::print(out, "{} more runs had no step that others left alone\n", disturbed);
   PrintEffects(held, out);
 }
 

@@ -10,14 +10,15 @@
 
 namespace lanescope::accuracy {
 
-// The runs of one trace: one network on one machine.
+// Runs of one network on one machine.
 struct Experiment {
   std::string name;
   std::vector<study::RunAccuracy> runs;
 };
 
 // Prints, for runs that fit the cores and for oversubscribed ones, how far held-out predictions lie from what
-// was measured; what each effect explains; and every run. Disturbed runs are counted and otherwise left out.
+// was measured; what each effect explains; and every run. Disturbed runs have a
+// line of their own.
 void PrintScores(const std::vector<Experiment>& experiments, std::FILE* out);
 
 }  // namespace lanescope::accuracy

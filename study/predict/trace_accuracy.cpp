@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -72,6 +73,39 @@ class RunPredictor {
   const TraceAccuracyOptions options_;
 };
 
+// The runs of a graph on a machine, of which the first calibrates.
+class Experiment {
+ public:
+  Experiment(const traces::TraceRunInfo& first, traces::TraceReader* reader,
+             const TraceAccuracyOptions& options)
+      : first_(first),
+        reader_(*reader),
+        machine_(ParseMachine(first.machine_json)),
+        predictor_(machine_, CalibrateOnRun(reader, first.id), options),
+        replays_(options.replay) {}
+
+  bool Has(const traces::TraceRunInfo& info) const {
+    return info.machine_json == first_.machine_json && info.graph == first_.graph;
+  }
+
+  void Predict(const traces::TraceRun& run, RunAccuracy* accuracy) const {
+    accuracy->in_sample = accuracy->run == first_.id;
+    const traces::RecordedSchedule recorded = traces::ReadSchedule(run, 0, machine_);
+    predictor_.Predict(recorded, accuracy);
+    if (!replays_) return;
+    const auto steps = sims::GroupSteps(recorded.schedule, recorded.events, 0);
+    const sims::CostTable own = CalibrateOnRun(&reader_, accuracy->run);
+    accuracy->replay_error = sims::ReplaySteps(recorded.schedule, machine_, steps, own.effects).error;
+  }
+
+ private:
+  const traces::TraceRunInfo first_;
+  traces::TraceReader& reader_;
+  const Machine machine_;
+  const RunPredictor predictor_;
+  const bool replays_;
+};
+
 }  // namespace
 
 std::vector<RunAccuracy> PredictRuns(const std::string& path, const TraceAccuracyOptions& options) {
@@ -81,28 +115,25 @@ std::vector<RunAccuracy> PredictRuns(const std::string& path, const TraceAccurac
     return info.simulated || !info.complete || !info.error.empty() || info.machine_json.empty();
   });
   if (infos.empty()) Throw(Code::kNotFound, "{} has no complete measured run", path);
-  const Machine machine = ParseMachine(infos.front().machine_json);
-  const RunPredictor predictor(machine, CalibrateOnRun(&reader, infos.front().id), options);
+  std::vector<std::unique_ptr<Experiment>> experiments;
   std::vector<RunAccuracy> found;
   for (const traces::TraceRunInfo& info : infos) {
-    if (info.machine_json != infos.front().machine_json) continue;
+    auto same = std::ranges::find_if(experiments, [&](const auto& one) { return one->Has(info); });
+    if (same == experiments.end()) {
+      experiments.push_back(std::make_unique<Experiment>(info, &reader, options));
+      same = experiments.end() - 1;
+    }
     const traces::TraceRun run = reader.ReadRun(info.id);
     if (run.steps.empty() || traces::NumSchedules(run) != 1) continue;
     RunAccuracy accuracy;
     accuracy.run = info.id;
+    accuracy.experiment = static_cast<int>(same - experiments.begin());
     accuracy.graph = info.graph;
     accuracy.strategy = info.strategy;
-    accuracy.in_sample = info.id == infos.front().id;
     accuracy.oversubscribed = info.oversubscribed;
     accuracy.disturbed = run.all_disturbed;
     Describe(run, &accuracy);
-    const traces::RecordedSchedule recorded = traces::ReadSchedule(run, 0, machine);
-    predictor.Predict(recorded, &accuracy);
-    if (options.replay) {
-      const auto steps = sims::GroupSteps(recorded.schedule, recorded.events, 0);
-      const sims::CostTable own = CalibrateOnRun(&reader, info.id);
-      accuracy.replay_error = sims::ReplaySteps(recorded.schedule, machine, steps, own.effects).error;
-    }
+    (*same)->Predict(run, &accuracy);
     found.push_back(std::move(accuracy));
   }
   return found;

@@ -11,6 +11,7 @@ namespace lanescope::study {
 // A measured run and its prediction.
 struct RunAccuracy {
   int run = 0;
+  int experiment = 0;  // of the file: runs of one graph on one machine
   std::string graph, strategy;
   bool in_sample = false;       // it calibrated the predictions
   bool oversubscribed = false;  // its work asked for more cores than there were
@@ -33,10 +34,10 @@ struct TraceAccuracyOptions {
   bool replay = false;  // fill replay_error
 };
 
-// Calibrates on the first complete measured run of the file, and on what microbenchmarks gave the first
-// prediction that kept its costs, and predicts every complete measured run on the same machine, in the order
-// of the file. A prediction sees nothing of the run that it predicts but its schedule. Throws what
-// TraceReader and ReadSchedule throw, NotFound where the file holds no such run.
+// Calibrates on the first complete measured run of each graph on each machine of the file, and on what
+// microbenchmarks gave the first prediction that kept its costs, and predicts every other such run of them,
+// in the order of the file. A prediction sees nothing of the run that it predicts but its schedule. Throws
+// what TraceReader and ReadSchedule throw, NotFound where the file holds no such run.
 std::vector<RunAccuracy> PredictRuns(const std::string& path, const TraceAccuracyOptions& options = {});
 
 }  // namespace lanescope::study
