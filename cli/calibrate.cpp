@@ -51,6 +51,7 @@ traces::TraceRun ReadMeasuredRun(const std::string& path, int run) {
     Throw(Code::kInvalidArgument, "run {} is simulated; a cost model needs a measured run", run);
   if (trace.info.machine_json.empty())
     Throw(Code::kInvalidArgument, "run {} does not say on which machine it ran", run);
+  if (!trace.info.complete) PrintNote("run {} was not measured to its end\n", run);
   return trace;
 }
 
@@ -63,6 +64,7 @@ std::string NameOf(const std::string& file, const traces::TraceRun& run) {
 // Samples of one run a trace; the gaps are those of the first.
 struct Calibration {
   Machine machine;
+  study::KeptCosts kept;  // of the first trace
   sims::CalibrationInput input;
   std::string runs;  // for people
 };
@@ -75,6 +77,8 @@ Calibration ReadSamples(const CalibrateOptions& options) {
     if (first) {
       machine_json = run.info.machine_json;
       calibration.machine = ParseMachine(machine_json);
+      traces::TraceReader reader(path);
+      calibration.kept = study::FindKeptCosts(&reader, machine_json);
     } else if (run.info.machine_json != machine_json) {
       Throw(Code::kInvalidArgument,
             "'{}' is of another machine than '{}'; calibrate on traces of one machine", path,
@@ -164,7 +168,14 @@ void CalibrateCosts(const CalibrateOptions& options) {
   const bool measures = !options.no_interference && study::IsEmulated(calibration.machine);
   study::MachineMeasurement measured = MeasureTogether(measures ? MachineToJson(calibration.machine) : "");
   if (measures) measured.handoffs = study::MeasureHandoffs(calibration.machine, &Interruption());
+  // Elsewhere than on the machine of the trace nobody can measure what its microbenchmarks did.
+  const bool takes_kept = !options.no_interference && !measures && calibration.kept.run > 0;
+  if (!options.no_interference && !measures && !takes_kept)
+    PrintNote(
+        "links and interference are not in the trace: calibrate on one of compare, which measures them\n");
   const auto fit = [&] {
+    if (takes_kept)
+      return study::FitCosts(calibration.input, calibration.kept, calibration.machine, calibration.runs);
     return study::FitCosts(calibration.input, measures ? &measured : nullptr, calibration.machine,
                            calibration.runs);
   };
@@ -187,7 +198,7 @@ void CalibrateCosts(const CalibrateOptions& options) {
     return;
   }
   WriteFile(options.output, json + "\n");
-  Print("{}: {} ops calibrated on {}\n", options.output, table.launches.size(), calibration.runs);
+  Print("{}: {} ops calibrated on {}\n", options.output, table.launches.size(), table.calibrated_on);
 }
 
 }  // namespace
@@ -203,7 +214,7 @@ void AddCalibrate(CLI::App* app) {
       ->check(CLI::Range(0, 1000000));
   command->add_option("-o,--output", options->output, "Cost file to write; default: standard output");
   command->add_flag("--no-microbenchmarks", options->no_interference,
-                    "Leave out links and interference of this machine");
+                    "Leave out links and interference, of this machine or as the trace keeps them");
   auto* graph =
       command->add_option("--for", options->graph, "Say which ops of this graph are not calibrated");
   command->add_flag("--microbench", options->microbench, "Measure those that can run by themselves, too")

@@ -46,6 +46,13 @@ int64_t CriticalPathNs(const ComparisonRow& row) {
   return path.launch_ns + path.copy_ns;
 }
 
+std::string RemarkOf(const ComparisonRow& row) {
+  if (!row.measured) return "";
+  std::string remark = row.measured->oversubscribed ? "oversubscribed" : "";
+  if (row.measured->all_steps_count) remark += remark.empty() ? "disturbed" : ", disturbed";
+  return remark;
+}
+
 void PrintTimes(const Comparison& comparison) {
   const bool any_measured = AnyMeasured(comparison);
   TextTable table;
@@ -72,7 +79,7 @@ void PrintTimes(const Comparison& comparison) {
     const double time = row.step_ns();
     cells.push_back(time > 0 && first > 0 ? fmt::format("{:.3f}x", first / time) : "-");
     cells.push_back(TimeText(CriticalPathNs(row)));
-    cells.push_back(row.measured && row.measured->oversubscribed ? "oversubscribed" : "");
+    cells.push_back(RemarkOf(row));
     table.Row(std::move(cells));
   }
   const auto& bounds = comparison.bounds;
@@ -199,6 +206,7 @@ void PrintErrors(const Comparison& comparison) {
 
 // Prints what disturbed the steps, and which programs, where hardly any quiet time came.
 void PrintDisturbance(const Comparison& comparison) {
+  constexpr double kLeastShown = 0.005;  // processors
   double others = 0, stolen = 0;
   int disturbed = 0, other_speed = 0;
   bool quiet = true;
@@ -212,11 +220,16 @@ void PrintDisturbance(const Comparison& comparison) {
   }
   if (disturbed > 0)
     Print(
-        "\nDisturbed steps do not count where a row has others: {} beside other programs, {} while cores or "
-        "GPUs had "
-        "another speed\n",
+        "\nDisturbed steps do not count where a third of a row is left: {} beside other programs, {} while "
+        "cores or GPUs had another speed. Of a row called disturbed all count\n",
         disturbed - other_speed, other_speed);
   if (quiet) return;
+  if (others < kLeastShown && stolen < kLeastShown) {
+    PrintText(
+        "\nDo not rely on these figures: cores or GPUs hardly ever had their usual speed, or steps are too "
+        "short to be judged; compare again, with more --steps\n");
+    return;
+  }
   Print(
       "\nDo not rely on these figures: hardly any quiet time came. Other programs took up to {:.2f} "
       "processors, a hypervisor {:.2f}; end what runs beside and compare again\n",

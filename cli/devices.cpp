@@ -53,6 +53,13 @@ void AddStaged(const Machine& machine, TextTable* table) {
   }
 }
 
+// "logical, 0.5 of the multiprocessors".
+std::string KindText(const DeviceSpec& device) {
+  const std::string kind(DeviceKindName(device.kind));
+  if (device.kind != DeviceKind::kLogical || device.sm_share == 0) return kind;
+  return fmt::format("{}, {:g} of the multiprocessors", kind, device.sm_share);
+}
+
 // One line for all GPUs, and the kinds of links between them.
 void AddCluster(const Machine& machine, TextTable* devices, TextTable* links) {
   const Cluster& cluster = *machine.cluster;
@@ -78,7 +85,7 @@ void PrintTable(const Machine& machine) {
   devices.Text("Device").Text("Kind").Name("Model").Number("Memory").Number("Workers").Number("Copy engines");
   for (const DeviceSpec& device : machine.devices) {
     if (machine.cluster && device.is_gpu()) continue;
-    devices.Row({device.local_name(), std::string(DeviceKindName(device.kind)), device.model,
+    devices.Row({device.local_name(), KindText(device), device.model,
                  device.memory_bytes > 0 ? FormatBytes(device.memory_bytes) : "unlimited",
                  std::to_string(device.workers),
                  device.is_gpu() ? std::to_string(device.copy_engines) : "-"});

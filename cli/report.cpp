@@ -46,10 +46,11 @@ void PrintInput(const sims::Prediction& prediction) {
 
 void PrintPrediction(std::string_view graph, std::string_view strategy, const Machine& machine,
                      const Schedule& schedule, const sims::Prediction& prediction, std::string_view origin) {
-  Print("{} placed by {} on {}: {}{} a step ({} to {}), simulated, {}\n", graph, strategy, machine.name,
+  const bool by_rates = origin == "uncalibrated";
+  Print("{} placed by {} on {}: {}{} a step ({} to {}), simulated, {}{}\n", graph, strategy, machine.name,
         prediction.caveat.empty() ? "" : prediction.caveat + "; so taken, ", TimeText(prediction.step_ns),
-        TimeText(prediction.low_ns), TimeText(prediction.high_ns), origin);
-  if (prediction.uncalibrated_share() > 0 && origin != "uncalibrated") {
+        TimeText(prediction.low_ns), TimeText(prediction.high_ns), origin, by_rates ? " (a roofline)" : "");
+  if (prediction.uncalibrated_share() > 0 && !by_rates) {
     Print("  {} of the commands' time is not calibrated\n", PercentText(prediction.uncalibrated_share(), 0));
   }
   if (const std::string wide = study::WideIntervalOf(prediction); !wide.empty()) Print("  {}\n", wide);

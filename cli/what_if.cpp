@@ -10,8 +10,12 @@
 #include "cli/line_width.h"
 #include "cli/print.h"
 #include "cli/trace_files.h"
+#include "core/base/error.h"
+#include "core/base/statistics.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
+#include "study/predict/run_replay.h"
+#include "traces/read/trace_reader.h"
 #include "traces/replay/what_if.h"
 
 namespace lanescope::cli {
@@ -140,11 +144,46 @@ void PrintPathOps(const traces::WhatIf& what_if) {
   PrintText("\n" + table.Take(LineWidth()));
 }
 
+// A run of ours has its schedule: it is replayed by that, and not by what a stream or a thread had to wait
+// for.
+void ReplayOurs(traces::TraceReader* reader, const WhatIfArguments& arguments, int run) {
+  const sims::ReplayReport report = study::ReplayRun(reader, run);
+  std::vector<double> measured(report.measured_ns.begin(), report.measured_ns.end()),
+      replayed(report.replayed_ns.begin(), report.replayed_ns.end());
+  if (measured.empty()) Throw(Code::kFailedPrecondition, "run {} has no complete step to replay", run);
+  const double measured_ns = Median(std::move(measured)), replayed_ns = Median(std::move(replayed));
+  if (arguments.as_json) {
+    Json steps = Json::array();
+    for (size_t i = 0; i < report.measured_ns.size(); ++i)
+      steps.push_back({{"measured_ns", report.measured_ns[i]}, {"replayed_ns", report.replayed_ns[i]}});
+    const Json answer = {{"trace", arguments.trace},
+                         {"run", run},
+                         {"measured_ns", std::llround(measured_ns)},
+                         {"replayed_ns", std::llround(replayed_ns)},
+                         {"error", report.error},
+                         {"steps", steps}};
+    PrintJson(answer.dump(2, ' ', false, Json::error_handler_t::replace));
+    return;
+  }
+  const traces::TraceRunInfo info = reader->RunInfoOf(run);
+  Print("Run {} ({} {}): its schedule with the durations that its commands had\n", run, info.graph,
+        info.strategy);
+  TextTable table;
+  table.Text(
+      fmt::format("Median of {}", Counted(static_cast<int64_t>(report.measured_ns.size()), "step", "steps")));
+  table.Number("Time").Number("Off by");
+  table.Row({"measured", TimeText(measured_ns), ""});
+  table.Row({"replayed", TimeText(replayed_ns), SignedPercentText(report.error)});
+  PrintText("\n" + table.Take(LineWidth()));
+}
+
 }  // namespace
 
 void SimulateTrace(const WhatIfArguments& arguments) {
   traces::TraceReader reader(AsTrace(arguments.trace));
   const int run = arguments.run > 0 ? arguments.run : reader.Runs().back().id;
+  if (reader.is_ours() && arguments.set.empty() && !reader.RunInfoOf(run).graph.empty())
+    return ReplayOurs(&reader, arguments, run);
   const traces::WhatIf what_if = traces::FindWhatIf(traces::ReadReplayGraph(reader, run), arguments.set);
   if (arguments.as_json) {
     PrintJson(WhatIfJson(what_if, arguments.trace, run).dump(2, ' ', false, Json::error_handler_t::replace));

@@ -19,6 +19,10 @@ if [[ -n ${REHEARSE:-} ]]; then
   reviews=two_towers_matmul towers=two_towers_matmul images=two_towers_matmul
   rounds=(--steps 2 --rounds 2) steps=6
 fi
+if [[ ${1:-} == -* ]]; then
+  sed -n 's/^# \{0,1\}//p' "$0" | sed -n '2,10p'
+  exit 2
+fi
 mkdir -p "$folder"
 if [[ -n ${LANESCOPE_PACK:-} ]]; then
   packed=$(realpath "$folder")/packed
@@ -38,7 +42,15 @@ record() {  # NAME GRAPH STRATEGY,... OPTION...
   mv "$trace.part" "$trace"
 }
 
-"$programs/lanescope" devices
+if [[ ! -x $programs/lanescope ]]; then
+  echo "hardware.sh: there is no $programs/lanescope: build with CUDA first (scripts/build.sh release), or give the folder of the programs" >&2
+  exit 2
+fi
+"$programs/lanescope" devices | tee "$folder/devices.txt"
+if ! grep -q cuda "$folder/devices.txt"; then
+  echo "hardware.sh: no GPU is here; traces that were recorded elsewhere are predicted by bench_accuracy --trace FILE..." >&2
+  exit 2
+fi
 record deepconn "$reviews" single,tower-split,alternating,round-robin
 record cifar10 "$towers" single,tower-split,annotated,alternating
 record cifar10_issued "$towers" single,tower-split --no-cuda-graph
@@ -57,8 +69,9 @@ for profile in off kernels; do
   rm -f "$folder/timed_$profile.db"
   "$programs/lanescope" run "samples/graphs/$images.pbtxt" --machine "$machine" --strategy single --steps "$steps" \
     --profile "$profile" --trace "$folder/timed_$profile.db"
+  # Medians: the first timed step records the graphs of the others.
   "$programs/lanescope" query "$folder/timed_$profile.db" \
-    'SELECT (SELECT avg("end" - start) FROM LANESCOPE_UNTIMED_STEP) AS untimedNs, avg("end" - start) AS timedNs FROM LANESCOPE_STEP'
+    'SELECT (SELECT median("end" - start) FROM LANESCOPE_UNTIMED_STEP) AS untimedNs, median("end" - start) AS timedNs FROM LANESCOPE_STEP'
 done
 "$programs/lanescope" run "samples/graphs/$images.pbtxt" --machine "$machine" --strategy single --steps "$steps"
 

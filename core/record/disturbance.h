@@ -2,6 +2,7 @@
 // Time that other programs, or other machines on the same hardware, took from a measured program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace lanescope {
@@ -28,8 +29,12 @@ struct Disturbance {
   }
 };
 
+// Whether so few of a run's steps count that all of them do: a figure from a few of many says less than one
+// from all.
+constexpr bool AllStepsCount(size_t left_alone, size_t all) { return 3 * left_alone < all; }
+
 // One measured step. The steps of a round ran one right after the other. Disturbed steps do not count,
-// unless all of a run are.
+// unless most of a run's are (AllStepsCount).
 struct StepDisturbance {
   int step = 0;
   int round = 0;

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "core/base/statistics.h"
 #include "core/collective/joint_launch.h"
@@ -40,6 +43,39 @@ int ThreadsOf(std::string_view device) {
     if (error == std::errc() && std::string_view(end).starts_with(" worker")) return workers;
   }
   return 0;
+}
+
+bool IsGpu(DeviceKind kind) {
+  return kind == DeviceKind::kCuda || kind == DeviceKind::kModelled || kind == DeviceKind::kLogical;
+}
+
+// A GPU as CostDevice names it; none: it is none.
+struct NamedGpu {
+  DeviceKind kind = DeviceKind::kCuda;
+  std::string_view model;
+  double share = 1;  // of its multiprocessors
+};
+std::optional<NamedGpu> GpuNamed(std::string_view device) {
+  for (const DeviceKind kind : {DeviceKind::kCuda, DeviceKind::kModelled, DeviceKind::kLogical}) {
+    const std::string_view name = DeviceKindName(kind);
+    if (!device.starts_with(name)) continue;
+    device.remove_prefix(name.size());
+    if (!device.empty() && device.front() != ' ') return std::nullopt;
+    NamedGpu gpu{kind, device, 1};
+    const size_t last = device.rfind(' ');
+    double share = 0;
+    if (kind == DeviceKind::kLogical && last != std::string_view::npos) {
+      const auto [end, error] =
+          std::from_chars(device.data() + last + 1, device.data() + device.size(), share);
+      if (error == std::errc() && end == device.data() + device.size() && share > 0 && share < 1) {
+        gpu.share = share;
+        gpu.model = device.substr(0, last);
+      }
+    }
+    if (!gpu.model.empty()) gpu.model.remove_prefix(1);
+    return gpu;
+  }
+  return std::nullopt;
 }
 
 CostEstimate Blind(CostEstimate estimate) {
@@ -87,14 +123,34 @@ std::optional<CalibratedCost::LaunchLine> CalibratedCost::LineOf(
   return LaunchLine{Quantile(all, kShortLaunches), Median(std::move(byte_ns))};
 }
 
+// Costs that were measured on a GPU hold for one of the same model in a machine that is not there, and, of a
+// machine file whose GPU nobody has named, for that. A part of the multiprocessors does arithmetic in
+// proportion to it.
+void CalibratedCost::AddGpus(const DeviceSpec& device, std::vector<Source>* sources) const {
+  const int pieces = static_cast<int>(kEffectConstants.gpu_pieces);
+  const auto pieces_of = [&](double share) {
+    return std::max(1, static_cast<int>(std::lround(share * pieces)));
+  };
+  const double wanted = device.kind == DeviceKind::kLogical && device.sm_share > 0 ? device.sm_share : 1;
+  std::vector<std::pair<double, Source>> found;  // by how far the share is
+  std::set<std::string_view> models;
+  for (const auto& [known, fit] : device_fits_) {
+    const auto gpu = GpuNamed(known);
+    if (!gpu || known == sources->front().device) continue;
+    if (device.model.empty() ? gpu->kind != device.kind : gpu->model != device.model) continue;
+    models.insert(gpu->model);
+    Source source{known};
+    if (gpu->share != wanted) source = {known, pieces_of(gpu->share), pieces_of(wanted), true};
+    found.emplace_back(std::abs(gpu->share - wanted), std::move(source));
+  }
+  if (models.size() > 1) return;  // nobody says which of them it is
+  std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
+  for (auto& [distance, source] : found) sources->push_back(std::move(source));
+}
+
 std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& device) const {
   std::vector<Source> sources = {{CostDevice(device)}};
-  // Costs that were measured on a GPU hold for one of the same model in a machine that is not there.
-  if (!device.model.empty() && (device.kind == DeviceKind::kCuda || device.kind == DeviceKind::kModelled)) {
-    DeviceSpec twin = device;
-    twin.kind = device.kind == DeviceKind::kCuda ? DeviceKind::kModelled : DeviceKind::kCuda;
-    sources.push_back({CostDevice(twin)});
-  }
+  if (IsGpu(device.kind)) AddGpus(device, &sources);
   const size_t own = sources.size();
   const int workers = ThreadsOf(sources.front().device);
   for (const auto& [known, fit] : device_fits_) {
@@ -111,8 +167,8 @@ std::vector<CalibratedCost::Source> CalibratedCost::SourcesOf(const DeviceSpec& 
 }
 
 double CalibratedCost::Source::Factor(const OpWork& work) const {
-  const double split =
-      workers == wanted ? 1 : static_cast<double>(WorkersFor(work, workers)) / WorkersFor(work, wanted);
+  const bool splits = workers != wanted && (!parts || ClassOf(work) == WorkClass::kCompute);
+  const double split = splits ? static_cast<double>(WorkersFor(work, workers)) / WorkersFor(work, wanted) : 1;
   return split / speed.Of(work);
 }
 

@@ -57,15 +57,18 @@ class CalibratedCost : public CostModel {
   // A device whose entries stand for another's.
   struct Source {
     std::string device;
-    int workers = 0, wanted = 0;  // of both; 0: it is the device itself, or one of its model
-    WorkerSpeed speed = {};       // where the other one is
+    // Workers of both, or parts of GPUs that count for arithmetic alone; 0: it is the device itself, or one
+    // that is as it is.
+    int workers = 0, wanted = 0;
+    bool parts = false;
+    WorkerSpeed speed = {};  // where the other one is
 
     // How much longer the other takes.
     double Factor(const OpWork& work) const;
   };
-  // The device itself first, then one of its model, or devices of the host's threads by how near their
-  // workers are.
+  // The device itself first, then others like it by how near their workers, or parts of a GPU, are.
   std::vector<Source> SourcesOf(const DeviceSpec& device) const;
+  void AddGpus(const DeviceSpec& device, std::vector<Source>* sources) const;
   std::optional<CostEstimate> Measured(const std::vector<Source>& sources,
                                        const std::string& signature) const;
   std::optional<CostEstimate> Resized(const std::vector<Source>& sources, const std::string& signature,

@@ -341,6 +341,7 @@ void Comparer::ReadBack() {
     measured.statistics = traces::ComputeStatistics(run);
     measured.command_timing = run.info.command_timing;
     measured.pair_ns = run.info.pair_ns;
+    measured.all_steps_count = run.all_disturbed;
     for (const traces::TraceDevice& device : run.devices) {
       const DeviceId number = comparison_.machine.FindDevice(device.name);
       const auto busy = measured.statistics.busy.find(device.id);

@@ -35,6 +35,7 @@ struct MeasuredRow {
   traces::Summary summary;
   bool oversubscribed = false;
   int steps = 0, disturbed_steps = 0;  // that were measured; of these, that do not count
+  bool all_steps_count = false;        // too few were left alone (AllStepsCount)
   int other_speed_steps = 0;           // of these, while cores or GPUs had another speed than usual
   bool quiet = true;                   // a third of the rounds that were asked for was undisturbed
   Disturbance disturbance;             // over all steps

@@ -46,6 +46,7 @@ json MeasuredJson(const Machine& machine, const Schedule& schedule, const Measur
                  {"disturbed",
                   {{"quiet", row.quiet},
                    {"steps", row.disturbed_steps},
+                   {"all_count", row.all_steps_count},
                    {"of", row.steps},
                    {"other_speed", row.other_speed_steps},
                    {"others", ShareOf(row.disturbance.others_ns, row)},

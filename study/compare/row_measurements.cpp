@@ -201,7 +201,8 @@ std::vector<char> RowMeasurements::CountedSteps(size_t row, RoundRange rounds) c
       const auto number = static_cast<size_t>(step - counts.begin());
       if (runs_[row].run->TellsTime(number) == tells_time) alike.push_back(number);
     }
-    if (std::ranges::any_of(alike, [&](size_t step) { return counts[step] != 0; })) continue;
+    const auto left_alone = std::ranges::count_if(alike, [&](size_t step) { return counts[step] != 0; });
+    if (!AllStepsCount(static_cast<size_t>(left_alone), alike.size())) continue;
     for (const size_t step : alike) counts[step] = 1;
   }
   return counts;

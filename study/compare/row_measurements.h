@@ -54,7 +54,7 @@ class RowMeasurements {
   // That were run.
   int rounds() const { return rounds_; }
   // Says of every recorded step of a row whether it counts: it lies in these rounds and is undisturbed, or
-  // none of its kind is (RecordedRun::TellsTime).
+  // too few of its kind are (AllStepsCount, RecordedRun::TellsTime).
   std::vector<char> CountedSteps(size_t row, RoundRange rounds = {}) const;
   // Median of those that say what a step takes (RecordedRun::TellsTime); where none does, of all of them.
   double MedianStep(size_t row, RoundRange rounds) const;

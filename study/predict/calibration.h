@@ -44,6 +44,20 @@ sims::CalibrationInput SamplesOf(const traces::TraceRun& run, const Machine& mac
 sims::CostTable FitCosts(const sims::CalibrationInput& input, const MachineMeasurement* measured,
                          const Machine& machine, const std::string& calibrated_on);
 
+// The costs with which a prediction of a file was made.
+struct KeptCosts {
+  int run = 0;  // 0: none was kept
+  sims::CostTable table;
+
+  // The effects that microbenchmarks measured; none where none was kept.
+  sims::EffectSet measured() const { return run > 0 ? table.effects : sims::EffectSet(); }
+};
+// The first prediction on this machine that kept what microbenchmarks gave it says them.
+KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_json);
+// With what takes microbenchmarks as it was kept, copies too.
+sims::CostTable FitCosts(const sims::CalibrationInput& input, const KeptCosts& kept, const Machine& machine,
+                         const std::string& calibrated_on);
+
 // Costs of one measured run of a file, and, from the first prediction on its machine that kept its costs,
 // what takes microbenchmarks: interference, fetches, hand-offs and copies. Throws what TraceReader and
 // ReadSchedule throw.

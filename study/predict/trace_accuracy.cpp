@@ -14,9 +14,8 @@
 #include "sims/cost/cost_model.h"
 #include "sims/effects/effect.h"
 #include "sims/predict/predict.h"
-#include "sims/predict/replay.h"
-#include "sims/steps/measured_steps.h"
 #include "study/predict/calibration.h"
+#include "study/predict/run_replay.h"
 #include "traces/read/recorded_schedule.h"
 #include "traces/read/trace_reader.h"
 
@@ -93,9 +92,7 @@ class Experiment {
     const traces::RecordedSchedule recorded = traces::ReadSchedule(run, 0, machine_);
     predictor_.Predict(recorded, accuracy);
     if (!replays_) return;
-    const auto steps = sims::GroupSteps(recorded.schedule, recorded.events, 0);
-    const sims::CostTable own = CalibrateOnRun(&reader_, accuracy->run);
-    accuracy->replay_error = sims::ReplaySteps(recorded.schedule, machine_, steps, own.effects).error;
+    accuracy->replay_error = ReplayRun(&reader_, accuracy->run, recorded, machine_).error;
   }
 
  private:

@@ -75,25 +75,6 @@ std::string Names(const std::vector<traces::TraceRunInfo>& runs) {
   return fmt::format("run{} {}", ids.size() > 1 ? "s" : "", list);
 }
 
-// The costs with which a prediction on the same machine was made.
-struct KeptCosts {
-  int run = 0;  // 0: none was kept
-  sims::CostTable table;
-
-  // The effects that microbenchmarks measured; none where none was kept.
-  sims::EffectSet measured() const { return run > 0 ? table.effects : sims::EffectSet(); }
-};
-KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_json) {
-  for (const traces::TraceRunInfo& info : reader->Runs()) {
-    if (!info.simulated || info.machine_json != machine_json) continue;
-    const std::string costs = reader->CostModelOf(info.id);
-    if (costs.empty()) continue;
-    KeptCosts kept{info.id, sims::ParseCostTable(costs)};
-    if (kept.table.has_microbenchmarks()) return kept;
-  }
-  return {};
-}
-
 // Takes the costs that need microbenchmarks: copies where there are none of the same kind.
 void TakeCopies(const KeptCosts& kept, sims::CostTable* table) {
   if (kept.run == 0) return;
@@ -114,15 +95,30 @@ sims::CalibrationInput SamplesOf(const traces::TraceRun& run, const Machine& mac
   return std::move(input).value_or(sims::CalibrationInput());
 }
 
-sims::CostTable CalibrateOnRun(traces::TraceReader* reader, int run) {
-  const traces::TraceRun trace = reader->ReadRun(run);
-  const Machine machine = ParseMachine(trace.info.machine_json);
-  KeptCosts kept = FindKeptCosts(reader, trace.info.machine_json);
-  sims::CostTable table = lanescope::sims::FitCosts(SamplesOf(trace, machine), kept.measured(), machine,
-                                                    fmt::format("run {}", run));
+KeptCosts FindKeptCosts(traces::TraceReader* reader, const std::string& machine_json) {
+  for (const traces::TraceRunInfo& info : reader->Runs()) {
+    if (!info.simulated || info.machine_json != machine_json) continue;
+    const std::string costs = reader->CostModelOf(info.id);
+    if (costs.empty()) continue;
+    KeptCosts kept{info.id, sims::ParseCostTable(costs)};
+    if (kept.table.has_microbenchmarks()) return kept;
+  }
+  return {};
+}
+
+sims::CostTable FitCosts(const sims::CalibrationInput& input, const KeptCosts& kept, const Machine& machine,
+                         const std::string& calibrated_on) {
+  sims::CostTable table = lanescope::sims::FitCosts(input, kept.measured(), machine, calibrated_on);
   if (!kept.table.copies.empty()) table.copies.clear();
   TakeCopies(kept, &table);
   return table;
+}
+
+sims::CostTable CalibrateOnRun(traces::TraceReader* reader, int run) {
+  const traces::TraceRun trace = reader->ReadRun(run);
+  const Machine machine = ParseMachine(trace.info.machine_json);
+  return FitCosts(SamplesOf(trace, machine), FindKeptCosts(reader, trace.info.machine_json), machine,
+                  fmt::format("run {}", run));
 }
 
 TraceCalibration CalibrateFromTrace(const std::string& path, const std::string& graph, int preferred,

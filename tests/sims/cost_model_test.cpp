@@ -62,6 +62,39 @@ TEST(CalibratedCostOfThreads, DevicesOfThreadsRunTheSameKernels) {
   EXPECT_EQ(costs.Launch(host, large).basis, CostBasis::kAssumed) << "rates that nobody gave";
 }
 
+// Law: half of the multiprocessors takes twice as long for arithmetic that fills them all, as long for what
+// moves memory, and for a small kernel.
+TEST(CalibratedCostOfGpus, PartsOfAGpuDoArithmeticInProportion) {
+  CostTable table;
+  const OpWork large_work{4'000'000'000, 1'000'000}, memory_work{1'000'000, 400'000'000},
+      small_work{100, 100};
+  table.launches.push_back({"large", "A", "logical NVIDIA H100", 1000, 7, 9, large_work});
+  table.launches.push_back({"memory", "B", "logical NVIDIA H100", 300, 3, 9, memory_work});
+  table.launches.push_back({"small", "C", "logical NVIDIA H100", 30, 3, 9, small_work});
+  const CalibratedCost costs(table);
+  DeviceSpec half;
+  half.kind = DeviceKind::kLogical;
+  half.model = "NVIDIA H100";
+  half.sm_share = 0.5;
+  EXPECT_EQ(costs.Launch(half, {"large", "A", large_work}).ns, 2000);
+  EXPECT_EQ(costs.Launch(half, {"large", "A", large_work}).basis, CostBasis::kFitted);
+  EXPECT_EQ(costs.Launch(half, {"memory", "B", memory_work}).ns, 300);
+  EXPECT_EQ(costs.Launch(half, {"small", "C", small_work}).ns, 30);
+}
+
+// A machine file whose GPU is not there names no model: it stands for the one that was measured, if there is
+// no other.
+TEST(CalibratedCostOfGpus, WithoutAModelTheOnlyOneIsMeant) {
+  CostTable table;
+  const OpWork work{100, 100};
+  table.launches.push_back({"small", "C", "logical NVIDIA H100", 30, 3, 9, work});
+  DeviceSpec gpu;
+  gpu.kind = DeviceKind::kLogical;
+  EXPECT_EQ(CalibratedCost(table).Launch(gpu, {"small", "C", work}).basis, CostBasis::kMeasured);
+  table.launches.push_back({"small", "C", "logical Stub GPU", 90, 3, 9, work});
+  EXPECT_EQ(CalibratedCost(table).Launch(gpu, {"small", "C", work}).basis, CostBasis::kAssumed);
+}
+
 // A GPU that was measured and one of its model that is only described, in either direction; another model is
 // not.
 TEST(CalibratedCostOfModels, HoldWhereverTheModelIs) {

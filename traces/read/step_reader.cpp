@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/record/disturbance.h"
 #include "traces/store/lanescope_tables.h"
 #include "traces/store/table_reader.h"
 
@@ -28,10 +29,9 @@ void ReadDisturbances(Database& database, int run, TraceRun* out) {
     const auto row = rows.find(step.step);
     return row == rows.end() || !row->second.disturbed;
   };
-  // A figure from a few of many steps says less than one from all of them.
   const std::vector<TraceStep>& judged = out->time_steps();
-  const auto num_left_alone = std::count_if(judged.begin(), judged.end(), counts);
-  out->all_disturbed = !judged.empty() && 3 * num_left_alone < static_cast<ptrdiff_t>(judged.size());
+  const auto left_alone = static_cast<size_t>(std::count_if(judged.begin(), judged.end(), counts));
+  out->all_disturbed = AllStepsCount(left_alone, judged.size());
   for (std::vector<TraceStep>* steps : {&out->steps, &out->untimed_steps}) {
     for (TraceStep& step : *steps) {
       step.counts = out->all_disturbed || counts(step);

@@ -333,6 +333,12 @@ std::vector<TraceStep> TraceReader::Steps(int run) {
   return std::move(out.steps);
 }
 
+bool TraceReader::AllDisturbed(int run) {
+  TraceRun out;
+  if (impl_->ours) ReadSteps(impl_->database, run, &out);
+  return out.all_disturbed;
+}
+
 std::vector<TraceRank> TraceReader::Ranks() { return ReadRanks(impl_->database); }
 
 std::vector<TraceNode> TraceReader::Nodes(int run) {

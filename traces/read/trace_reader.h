@@ -328,6 +328,8 @@ class TraceReader {
   std::vector<RunTask> Tasks(int run);
   // As recorded; steps that ReadRun makes of NVTX ranges are not among them.
   std::vector<TraceStep> Steps(int run);
+  // Whether too few of them were left alone, so that all count (AllStepsCount).
+  bool AllDisturbed(int run);
   // The ranks of another tool's trace; else, and where it does not say, none.
   std::vector<TraceRank> Ranks();
   std::vector<TraceNode> Nodes(int run);

@@ -155,7 +155,9 @@ ReplayGraph ReadReplayGraph(TraceReader& reader, int run) {
   const TraceRun read = reader.ReadRun(run);
   if (info.simulated || !read.commands.empty()) {
     Throw(Code::kFailedPrecondition,
-          "run {} ran a graph ({}), whose schedule is known: simulate the graph, with --cost of calibrate",
+          "run {} ran a graph ({}), whose schedule is known: simulate the graph, with --cost of calibrate, "
+          "for a "
+          "change of it",
           run, info.graph);
   }
   return BuildReplayGraph(read, ReadSynchronizations(reader, run));

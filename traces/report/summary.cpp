@@ -386,6 +386,9 @@ Summary Summarize(TraceReader& reader, int run, const SummaryOptions& options) {
   Summary summary =
       loaded ? SummarizeInMemory(context, options, *loaded) : SummarizeStreaming(context, options);
   FillCapture(context, &summary);
+  if (reader.AllDisturbed(run))
+    summary.notes.emplace_back(
+        "others disturbed more than two thirds of the steps, so that all of them count");
   AddForeignNotes(reader, run, loaded ? &*loaded : nullptr, &summary);
   summary.hosts = HostsOf(reader.Ranks());
   summary.tasks = reader.Tasks(run);

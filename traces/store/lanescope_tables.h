@@ -218,9 +218,9 @@ struct DisturbanceTable : OfRun<DisturbanceTable> {
             "version 3 and before have no rows.") {}
   Number step{this, kOfStep};
   Number round{this, {"round", Need::kNotNull, "Steps of a round ran one right after the other."}};
-  Flag disturbed{
-      this,
-      {"disturbed", Need::kAlways, "1: the step does not count, unless every step of the run is disturbed."}};
+  Flag disturbed{this,
+                 {"disturbed", Need::kAlways,
+                  "1: the step does not count, unless fewer than a third of the run's are left alone."}};
   Size others{this, {"othersNs", Need::kNotNull, "Processor time of other processes meanwhile (ns)."}};
   Size stolen{this, {"stolenNs", Need::kNotNull, "Time that a hypervisor gave to other machines (ns)."}};
   Size waited{this,
