@@ -114,10 +114,10 @@ IdVector<NodeId, ShardedNode> ShardedNodesOf(const RewriteInput& input,
 
 }  // namespace
 
-StepGraph ShardOverBatch(const RewriteInput& input) { return ShardOverGroups(input, 1); }
+StepGraph ShardOverBatch(const RewriteInput& input) { return ShardOverGroups(input, 1, SplitBy::kMatrices); }
 
 // A GPU of a group has its part of the variables with the GPUs at its place in the other groups.
-StepGraph ShardOverGroups(const RewriteInput& input, int group) {
+StepGraph ShardOverGroups(const RewriteInput& input, int group, SplitBy by) {
   if (input.gpus.size() < 2) Throw(Code::kInvalidArgument, "fsdp: the machine has fewer than two GPUs");
   if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "fsdp: {}", kNoBatchAxis);
   const std::vector<std::vector<std::string>> groups = GroupsOf(input, group);
@@ -135,7 +135,7 @@ StepGraph ShardOverGroups(const RewriteInput& input, int group) {
   IdVector<NodeId, ShardedNode> nodes = ShardedNodesOf(input, roles, plan.replicas, step.graph);
   if (group > 1) {
     IdVector<NodeId, PartOfNode> origins;
-    step = SplitInGroups(input, step, group, &origins);
+    step = SplitInGroups(input, step, group, by, &origins);
     IdVector<NodeId, ShardedNode> in_parts;
     for (const PartOfNode& origin : origins) {
       ShardedNode node = nodes[origin.of];

@@ -15,7 +15,7 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 5> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 7> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
@@ -25,10 +25,14 @@ constexpr std::array<GraphStrategy, 5> kGraphStrategies{{
     {"tensor-parallel",
      "of every matrix a part on each GPU, of the batch all: products by columns, then rows",
      &SplitOverMatrices},
+    {"sequence-parallel", "the same, but activations between the matrices in parts along the tokens",
+     &SplitOverMatricesAndTokens},
+    {"context-parallel", "of every sequence a part on each GPU; attention gathers keys and values",
+     &SplitOverTokens},
 }};
 
-constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kMatrices = "tensor-parallel",
-                           kStages = "pipeline";
+constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kStages = "pipeline";
+constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens};
 
 const GraphStrategy* Find(std::string_view name) {
   const auto* found = std::ranges::find(kGraphStrategies, name, &GraphStrategy::name);
@@ -38,7 +42,8 @@ const GraphStrategy* Find(std::string_view name) {
 [[noreturn]] void RefuseProduct(std::string_view text) {
   Throw(Code::kInvalidArgument,
         "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, "
-        "fsdp or pipeline in its place, data-parallel+pipeline:2, or the last with +tensor-parallel:2",
+        "fsdp or pipeline in place of data-parallel, data-parallel+pipeline:2, or the last with "
+        "+tensor-parallel:2; sequence-parallel or context-parallel in place of tensor-parallel",
         text);
 }
 
@@ -88,15 +93,16 @@ bool IsGraphStrategy(std::string_view text) {
 
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
   std::vector<Factor> factors = FactorsOf(text);
-  const Factor matrices = factors.back();
-  const bool shares = factors.size() > 1 && matrices.name == kMatrices;
+  const Factor inner = factors.back();
+  const auto* split = std::ranges::find(kSplits, inner.name, &StrategyOf);
+  const bool shares = factors.size() > 1 && split != kSplits.end();
   RewriteInput outer = input;
   if (shares) {
-    CheckGroups(matrices, static_cast<int>(input.gpus.size()));
-    if (factors.size() == 2 && factors[0].name == kShards) return ShardOverGroups(input, matrices.gpus);
-    outer.sharers = matrices.gpus;
+    CheckGroups(inner, static_cast<int>(input.gpus.size()));
+    if (factors.size() == 2 && factors[0].name == kShards) return ShardOverGroups(input, inner.gpus, *split);
+    outer.sharers = inner.gpus;
     outer.gpus.clear();
-    for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(matrices.gpus))
+    for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(inner.gpus))
       outer.gpus.push_back(input.gpus[i]);
     factors.pop_back();
   }
@@ -111,7 +117,7 @@ StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
     outer.groups = gpus / factors[1].gpus;
   }
   StepGraph step = Find(last)->rewrite(outer);
-  return shares ? SplitInGroups(input, step, matrices.gpus) : std::move(step);
+  return shares ? SplitInGroups(input, step, inner.gpus, *split) : std::move(step);
 }
 
 }  // namespace lanescope

@@ -43,18 +43,18 @@ std::span<const GraphStrategy> GraphStrategies();
 // Whether the text begins with the name of one.
 bool IsGraphStrategy(std::string_view text);
 // `text`: a name, or a product. Of "data-parallel+tensor-parallel:2" every replica is of two GPUs, which
-// share its matrices, and of "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every
-// replica is a pipeline of four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs
-// each. GPUs of a group follow each other. Throws InvalidArgument for any other text, and where the groups do
-// not divide the GPUs.
+// share its matrices; sequence-parallel and context-parallel stand where tensor-parallel does. And of
+// "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every replica is a pipeline of
+// four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs each. GPUs of a group
+// follow each other. Throws InvalidArgument for any other text, and where the groups do not divide the GPUs.
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input);
 
 // core/strategies/
 StepGraph ReplicateOverBatch(const RewriteInput& input);
 StepGraph ShardOverBatch(const RewriteInput& input);
 StepGraph SplitOverMatrices(const RewriteInput& input);
-// The replicas of ShardOverBatch are of so many GPUs, which share their matrices.
-StepGraph ShardOverGroups(const RewriteInput& input, int group);
+StepGraph SplitOverMatricesAndTokens(const RewriteInput& input);
+StepGraph SplitOverTokens(const RewriteInput& input);
 StepGraph WritePipeline1F1B(const RewriteInput& input);
 StepGraph WritePipelineGPipe(const RewriteInput& input);
 

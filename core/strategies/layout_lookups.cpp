@@ -165,7 +165,7 @@ std::vector<LayoutChoice> GatherNdChoices(const LayoutQuery& query) {
   const Layout &of = query.layouts[0], &of_indices = query.layouts[1];
   if (of.parts() && of.axis >= depth && from.known_rank())
     return {{{of, kWhole}, {InParts(of.axis - depth + indices.rank() - 1, of.segments)}}};
-  if (of.parts() && of.segments == 1) return {{{of, kWhole}, {kTerms}}};
+  if (of.parts()) return {{{of, kWhole}, {kTerms}}};
   if (of_indices.parts() && of_indices.axis < indices.rank() - 1)
     return {{{kWhole, of_indices}, {of_indices}}};
   return {};
@@ -225,11 +225,36 @@ std::vector<LayoutChoice> AttentionChoices(const LayoutQuery& query) {
   return {choice};
 }
 
+// By queries, of which each device has those of its tokens, and of keys and values all; the gradients of
+// these are terms. Backward, gradients of the output come first.
+std::vector<LayoutChoice> TokenAttentionChoices(const LayoutQuery& query) {
+  const bool is_backward = query.node.op.find("Backward") != std::string::npos;
+  const size_t first = is_backward ? 1 : 0;
+  if (query.layouts.size() < first + 3 || !query.layouts[first].parts()) return {};
+  const Layout& cut = query.layouts[first];
+  const Shape& queries = query.inputs[first].shape;
+  const auto of = [&](const TensorInfo& info) {
+    const bool has_queries = info.shape.rank() > cut.axis &&
+                             info.shape.dim(cut.axis) == queries.dim(cut.axis) &&
+                             info.shape.rank() + 1 >= queries.rank();
+    return has_queries ? cut : kWhole;
+  };
+  LayoutChoice choice;
+  for (size_t i = 0; i < query.inputs.size(); ++i) {
+    const bool is_keys = i == first + 1 || i == first + 2;
+    choice.inputs.push_back(is_keys ? kWhole : of(query.inputs[i]));
+  }
+  for (size_t k = 0; k < query.outputs.size(); ++k)
+    choice.outputs.push_back(is_backward && (k == 1 || k == 2) ? kTerms : of(query.outputs[k]));
+  return {choice};
+}
+
 }  // namespace
 
 std::vector<LayoutChoice> CostOnlyChoices(const LayoutQuery& query) {
   const std::string& op = query.node.op;
-  if (op.starts_with("AtenScaledDotProduct")) return AttentionChoices(query);
+  if (op.starts_with("AtenScaledDotProduct"))
+    return query.by == SplitBy::kTokens ? TokenAttentionChoices(query) : AttentionChoices(query);
   const auto logits = std::ranges::find(query.layouts, InParts(1));
   if (logits == query.layouts.end()) return {};
   if (op == "AtenNllLossForward") return {{OnlyAt(0, query.inputs.size(), *logits), {kTerms, kWhole}}};

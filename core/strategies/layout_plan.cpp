@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "core/strategies/layout_lookups.h"
@@ -12,7 +13,7 @@
 namespace lanescope {
 namespace {
 
-constexpr int kMostRounds = 8;
+constexpr int kMostRounds = 32;
 constexpr std::string_view kFusedUpdate = "FusedUpdate";
 
 bool IsFloating(DataType type) {
@@ -33,6 +34,23 @@ bool IsUpdate(const Node& node) { return UpdatedInput(node).has_value(); }
 // Gives the value of its input, turned or of another type.
 bool PassesOn(const Node& node) {
   return node.op == "ReadVariableOp" || node.op == "Identity" || node.op == "Cast" || node.op == "Transpose";
+}
+
+// Whole on every device, it would be the work of all of them on each.
+bool IsProductOfTokens(const LayoutQuery& query) {
+  return query.by == SplitBy::kTokens && query.node.op.find("MatMul") != std::string::npos &&
+         std::ranges::any_of(query.layouts, &Layout::parts);
+}
+
+// Tokens with columns are what lies between matrices; numbers of tokens are of the loss.
+bool HasColumns(std::span<const TensorInfo> outputs, const LayoutChoice& choice) {
+  if (outputs.empty() || choice.outputs.empty() || !choice.outputs[0].parts()) return false;
+  return choice.outputs[0].axis < outputs[0].shape.rank() - 1;
+}
+
+// Gives terms of what it is given as terms, which are no more of them.
+bool PassesTermsOn(const Node& node) {
+  return node.op == "Reshape" || node.op == "Transpose" || node.op == "AddV2" || node.op == "AddN";
 }
 
 bool RunsOnce(const Node& node) {
@@ -57,11 +75,11 @@ std::optional<int64_t> BytesMoved(const Layout& from, const Layout& to, int64_t 
 }
 
 LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector<NodeId, char>& nodes,
-                       int64_t devices)
+                       Goal goal)
     : graph_(graph),
       info_(info),
       nodes_(nodes),
-      devices_(devices),
+      goal_(std::move(goal)),
       fanout_(ComputeFanout(graph)),
       once_(graph.num_nodes(), 0),
       choices_(graph.num_nodes()) {
@@ -72,7 +90,7 @@ LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector
     once_[id] = IsOnHost(graph.node(id)) || is_wrong || RunsOnce(graph.node(id)) ? 1 : 0;
   }
   PutComputedOfVariablesLast();
-  FindCuttable(fanout_);
+  if (goal_.by != SplitBy::kTokens) FindCuttable(fanout_);
   for (int round = 0; round < kMostRounds; ++round) {
     asks_more_ = false;
     GoThrough();
@@ -119,6 +137,7 @@ void LayoutPlan::FindCuttable(const Fanout& fanout) {
 
 void LayoutPlan::GoThrough() {
   settled_.clear();
+  made_.clear();
   for (const NodeId id : order_) Decide(id);
 }
 
@@ -204,6 +223,7 @@ void LayoutPlan::Decide(NodeId id) {
       Settle(input, choice.inputs[i]);
     else if (of(input).whole() && choice.inputs[i].parts())
       Ask(input, choice.inputs[i]);
+    made_.insert({{input.node, input.output}, choice.inputs[i]});
   }
 }
 
@@ -232,15 +252,47 @@ LayoutQuery LayoutPlan::QueryOf(NodeId id, const std::vector<Layout>& layouts) c
                     .open = {},
                     .asked = {},
                     .segments = 1,
-                    .devices = devices_};
+                    .devices = goal_.devices,
+                    .by = goal_.by,
+                    .by_tokens = false};
   for (const Endpoint& input : node.inputs) query.open.push_back(IsOpen(input) ? 1 : 0);
+  query.by_tokens =
+      goal_.by == SplitBy::kTokens || (goal_.tokens != nullptr && !layouts.empty() && layouts[0].parts() &&
+                                       layouts[0] == goal_.tokens->of(node.inputs[0]));
   return query;
+}
+
+std::vector<Layout> LayoutPlan::LayoutsRead(NodeId id) const {
+  std::vector<Layout> layouts;
+  for (const Endpoint& input : graph_.node(id).inputs) {
+    const auto fed = goal_.feeds.find(input.node);
+    layouts.push_back(fed != goal_.feeds.end() && !ReadsShapeAlone(graph_.node(id)) ? fed->second
+                                                                                    : of(input));
+  }
+  return layouts;
+}
+
+void LayoutPlan::AddChoiceByTokens(NodeId id, const std::vector<Layout>& layouts,
+                                   std::vector<LayoutChoice>* choices) const {
+  if (goal_.tokens == nullptr) return;
+  const LayoutChoice choice = goal_.tokens->of(id);
+  if (!HasColumns(info_.outputs(id), choice)) return;
+  const std::vector<Endpoint>& inputs = graph_.node(id).inputs;
+  bool is_offered = false, is_there = false;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!choice.inputs[i].parts()) continue;
+    const bool lies_so = layouts[i] == choice.inputs[i] ||
+                         made_.contains({{inputs[i].node, inputs[i].output}, choice.inputs[i]});
+    is_there = is_there || lies_so;
+    is_offered = is_offered || lies_so || layouts[i].terms();
+  }
+  // Terms are added up as terms as long as nobody has their sum.
+  if (is_offered) choices->insert(is_there ? choices->begin() : choices->end(), choice);
 }
 
 LayoutChoice LayoutPlan::Best(NodeId id) const {
   const Node& node = graph_.node(id);
-  std::vector<Layout> layouts;
-  for (const Endpoint& input : node.inputs) layouts.push_back(of(input));
+  const std::vector<Layout> layouts = LayoutsRead(id);
   const LayoutChoice whole{std::vector<Layout>(layouts.size()),
                            std::vector<Layout>(info_.outputs(id).size())};
   if (ReadsShapeAlone(node)) return {layouts, whole.outputs};
@@ -255,7 +307,8 @@ LayoutChoice LayoutPlan::Best(NodeId id) const {
   if (std::ranges::any_of(query.open, [](char open) { return open != 0; }))
     query.segments = SegmentsBehind(id);
   std::vector<LayoutChoice> choices = LayoutChoices(query);
-  choices.push_back(whole);
+  AddChoiceByTokens(id, layouts, &choices);
+  if (choices.empty() || !IsProductOfTokens(query)) choices.push_back(whole);
   if (std::ranges::any_of(choices, [&](const LayoutChoice& each) { return CutsOpenMatrix(id, each); }))
     std::erase_if(choices, [&](const LayoutChoice& each) { return !CutsOpenMatrix(id, each); });
   return *std::ranges::min_element(choices, {}, [&](const LayoutChoice& each) { return CostOf(id, each); });
@@ -277,11 +330,16 @@ std::pair<int64_t, int64_t> LayoutPlan::CostOf(NodeId id, const LayoutChoice& ch
   for (size_t i = 0; i < inputs.size(); ++i) {
     const auto moved = BytesMoved(of(inputs[i]), choice.inputs[i], BytesOf(InfoOf(inputs[i])));
     if (!moved) return {kImpossible, kImpossible};
+    if (made_.contains({{inputs[i].node, inputs[i].output}, choice.inputs[i]})) continue;
     cost += *moved;
     if (VariableBehind(inputs[i]).exists()) of_variables += *moved;
   }
   for (size_t k = 0; k < choice.outputs.size(); ++k) {
-    if (choice.outputs[k].terms()) cost += 2 * BytesOf(info_.of({id, static_cast<int>(k)}));
+    if (!choice.outputs[k].terms()) continue;
+    const Endpoint output{id, static_cast<int>(k)};
+    const bool is_scattered =
+        goal_.tokens != nullptr && PassesTermsOn(graph_.node(id)) && goal_.tokens->of(output).parts();
+    cost += (is_scattered ? 1 : 2) * BytesOf(info_.of(output));
   }
   return {of_variables, cost};
 }
@@ -294,8 +352,7 @@ bool LayoutPlan::EveryReaderTakes(Endpoint tensor, const Layout& layout) const {
     if (ReadsShapeAlone(reader)) return true;
     const auto place = static_cast<size_t>(use.input);
     if (IsUpdate(reader)) return UpdateOf(use.node).inputs[place] == layout;
-    std::vector<Layout> layouts;
-    for (const Endpoint& input : reader.inputs) layouts.push_back(of(input));
+    std::vector<Layout> layouts = LayoutsRead(use.node);
     layouts[place] = layout;
     LayoutQuery query = QueryOf(use.node, layouts);
     const std::vector<TensorInfo> inputs = InputsOf(use.node);
@@ -324,10 +381,10 @@ int64_t LayoutPlan::SegmentsBehind(NodeId product) const {
         if (size > 0) return shape.dim(*axis) / size;
       } else if (reader.op == "Reshape") {
         if (!shape.IsExact() || !to.known_rank() || !to.IsExact()) continue;
-        if (const auto behind = Reshaped(shape, layout, to, devices_)) {
+        if (const auto behind = Reshaped(shape, layout, to, goal_.devices)) {
           open.emplace_back(use.node, *behind);
         } else if (layout.axis < to.rank() &&
-                   Reshaped(shape, InParts(layout.axis, to.dim(layout.axis)), to, devices_)) {
+                   Reshaped(shape, InParts(layout.axis, to.dim(layout.axis)), to, goal_.devices)) {
           return to.dim(layout.axis);
         }
       } else if (reader.op == "BiasAdd" || (IsElementwise(reader) && to == shape)) {

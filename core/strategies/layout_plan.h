@@ -15,11 +15,20 @@ namespace lanescope {
 // Layouts go from inputs to outputs, from the first op of the step to its last. Where an op meets a variable
 // that nobody has cut, it cuts it as suits it best: a product of a whole tensor by columns, one of a tensor
 // in parts by rows (Shoeybi et al., "Megatron-LM", 2019). What is whole and is read in parts is made in parts
-// when all is gone through again. Both must outlive it.
+// when all is gone through again. All must outlive it.
 class LayoutPlan {
  public:
+  // All that a plan is made for.
+  struct Goal {
+    int64_t devices = 2;
+    SplitBy by = SplitBy::kMatrices;
+    // By tokens: the parts of feeds that their readers take.
+    std::map<NodeId, Layout> feeds = {};
+    // By matrices and tokens: the plan by tokens alone, whose layouts hold between the matrices.
+    const LayoutPlan* tokens = nullptr;
+  };
   // `nodes`: those of the step, by node. Throws InvalidArgument where heads do not divide.
-  LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector<NodeId, char>& nodes, int64_t devices);
+  LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector<NodeId, char>& nodes, Goal goal);
 
   // A handle lies as its variable does.
   Layout of(Endpoint tensor) const;
@@ -28,6 +37,7 @@ class LayoutPlan {
   // It runs once, and not on every device: inputs, what has a state of its own, what has to be on the host.
   bool IsOnce(NodeId node) const { return once_[node] != 0; }
   bool HasPartsOfVariables() const;
+  SplitBy by() const { return goal_.by; }
 
  private:
   using Key = std::pair<NodeId, int>;
@@ -37,6 +47,10 @@ class LayoutPlan {
   void GoThrough();
   void Decide(NodeId id);
   LayoutChoice Best(NodeId id) const;
+  std::vector<Layout> LayoutsRead(NodeId id) const;
+  // That the plan by tokens has, of a node that reads tokens or terms.
+  void AddChoiceByTokens(NodeId id, const std::vector<Layout>& layouts,
+                         std::vector<LayoutChoice>* choices) const;
   LayoutQuery QueryOf(NodeId id, const std::vector<Layout>& layouts) const;
   LayoutChoice UpdateOf(NodeId id) const;
   // Bytes of cut variables that become whole, which is the last thing to do, and bytes moved in all.
@@ -55,7 +69,7 @@ class LayoutPlan {
   const Graph& graph_;
   const GraphInfo& info_;
   const IdVector<NodeId, char>& nodes_;
-  const int64_t devices_;
+  const Goal goal_;
   const Fanout fanout_;
   std::vector<NodeId> order_;
   IdVector<NodeId, char> once_;
@@ -63,6 +77,7 @@ class LayoutPlan {
   std::map<NodeId, Layout> settled_;  // by variable
   IdVector<NodeId, LayoutChoice> choices_;
   std::map<Key, std::set<Layout>> asked_;
+  std::set<std::pair<Key, Layout>> made_;  // in which tensors are read already
   bool asks_more_ = false;
 };
 

@@ -61,6 +61,7 @@ Choices ElementWise(const LayoutQuery& query) {
 
 // An axis that is heads times their size, taken apart: the heads have to divide.
 void CheckHeads(const LayoutQuery& query, const Shape& from, const Shape& to, const Layout& parts) {
+  if (query.by_tokens) return;
   int64_t before = 1, rows = 1;
   for (int d = 0; d < parts.axis; ++d) rows *= from.dim(d);
   for (int d = 0; d < to.rank() && before <= rows; before *= to.dim(d), ++d) {
@@ -69,11 +70,10 @@ void CheckHeads(const LayoutQuery& query, const Shape& from, const Shape& to, co
       continue;
     int64_t nearest = query.devices, away = 0;
     for (; heads % nearest != 0; nearest = query.devices + (away % 2 == 0 ? -away : away + 1) / 2) ++away;
-    Throw(
-        Code::kInvalidArgument,
-        "tensor-parallel: the {} heads of '{}' cannot be shared out evenly over {} GPUs; the nearest number "
-        "that divides them is {}",
-        heads, query.node.name, query.devices, nearest);
+    Throw(Code::kInvalidArgument,
+          "{}: the {} heads of '{}' cannot be shared out evenly over {} GPUs; the nearest number "
+          "that divides them is {}",
+          StrategyOf(query.by), heads, query.node.name, query.devices, nearest);
   }
 }
 
@@ -152,10 +152,20 @@ Choices Product(const LayoutQuery& query) {
     if (layout.axis == own_inner) inner(layout.segments);
     if (layout.axis < last - 1) batch(layout.axis, layout.segments);
   };
-  if (query.open[1] != 0 && !query.layouts[0].parts()) columns(query.segments);
-  if (query.open[0] != 0 && !query.layouts[1].parts()) rows(query.segments);
+  // Tokens are gathered before a matrix that is cut by columns.
+  const auto gathers = [&](const Layout& layout, int own_inner) {
+    if (!layout.parts()) return true;
+    return query.by == SplitBy::kMatricesAndTokens && layout.axis != own_inner;
+  };
+  if (query.open[1] != 0 && gathers(query.layouts[0], a_inner)) columns(query.segments);
+  if (query.open[0] != 0 && gathers(query.layouts[1], b_inner)) rows(query.segments);
   follow(query.layouts[0], a_rows, rows, a_inner);
   follow(query.layouts[1], b_columns, columns, b_inner);
+  if (query.by != SplitBy::kTokens) return choices;
+  for (const Layout& asked : query.asked) {
+    if (asked.axis == last - 1) rows(asked.segments);
+    if (asked.axis < last - 1) batch(asked.axis, asked.segments);
+  }
   return choices;
 }
 
@@ -177,15 +187,26 @@ Choices Reduction(const LayoutQuery& query) {
   if (!reduced || !from.known_rank() || !from.IsExact()) return {};
   const bool adds = query.node.op == "Sum" || query.node.op == "Mean";
   if (layout.terms() && adds) return {{{kTerms, kWhole}, {kTerms}}};
-  if (!layout.parts()) return {};
-  int before = 0;
-  for (const int64_t each : *reduced) {
-    const auto axis = static_cast<int>(each < 0 ? each + from.rank() : each);
-    if (axis == layout.axis) return adds ? Choices{{{layout, kWhole}, {kTerms}}} : Choices{};
-    before += axis < layout.axis ? 1 : 0;
+  std::set<int> gone;
+  for (const int64_t each : *reduced) gone.insert(static_cast<int>(each < 0 ? each + from.rank() : each));
+  const bool keeps = query.node.BoolAttr("keep_dims", false);
+  const auto behind = [&](int axis) {
+    const auto before = std::ranges::count_if(gone, [&](int each) { return each < axis; });
+    return keeps ? axis : axis - static_cast<int>(before);
+  };
+  Choices choices;
+  if (layout.parts() && gone.contains(layout.axis)) {
+    if (adds) choices.push_back({{layout, kWhole}, {kTerms}});
+    return choices;
   }
-  const int axis = query.node.BoolAttr("keep_dims", false) ? layout.axis : layout.axis - before;
-  return {{{layout, kWhole}, {InParts(axis, layout.segments)}}};
+  if (layout.parts()) choices.push_back({{layout, kWhole}, {InParts(behind(layout.axis), layout.segments)}});
+  for (const Layout& asked : query.asked) {
+    for (int axis = 0; axis < from.rank(); ++axis) {
+      if (!gone.contains(axis) && behind(axis) == asked.axis)
+        choices.push_back({{InParts(axis, asked.segments), kWhole}, {asked}});
+    }
+  }
+  return choices;
 }
 
 // The sum over all axes but the last.

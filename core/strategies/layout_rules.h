@@ -8,6 +8,7 @@
 
 #include "core/graph/op.h"
 #include "core/strategies/layout.h"
+#include "core/strategies/split_by.h"
 
 namespace lanescope {
 
@@ -25,6 +26,8 @@ struct LayoutQuery {
   std::vector<Layout> asked;  // layouts of output 0 that readers wish for, in parts all
   int64_t segments = 1;       // of the columns of a product, as its readers take them apart
   int64_t devices = 2;
+  SplitBy by = SplitBy::kMatrices;
+  bool by_tokens = false;  // input 0 lies in parts along the tokens
 };
 
 // In parts or in terms, better ones first; that all is whole goes without saying, and so it is where an op

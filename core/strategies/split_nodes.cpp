@@ -161,34 +161,64 @@ std::vector<Shards> SplitNodes::FoundRows(SplitNode* split) {
   return found;
 }
 
+// A device has its part of every segment of the axis: an index counts in the segment, from the first of the
+// device, and behind its parts of the segments before.
+std::pair<Endpoint, Endpoint> SplitNodes::OwnPlaces(const SplitNode& split, size_t r) {
+  const std::string scope = ScopeOf(split);
+  const DataType type = split.inputs[1].dtype;
+  const Shape &from = split.inputs[0].shape, &indices = split.inputs[1].shape;
+  const Layout& layout = split.choice.inputs[0];
+  const int last = indices.rank() - 1;
+  const int64_t own = from.dim(layout.axis) / devices_ / layout.segments;
+  Shape begin, before, sizes;
+  for (int d = 0; d < static_cast<int>(indices.dim(last)); ++d) {
+    const bool is_cut = d == layout.axis;
+    begin.Append(is_cut ? static_cast<int64_t>(r) * own : 0);
+    before.Append(is_cut ? own : 0);
+    sizes.Append(is_cut ? from.dim(d) / layout.segments : from.dim(d));
+  }
+  const auto add = [&](const char* op, const char* name, Endpoint of, const Shape& by) {
+    const Endpoint numbers = NumbersLike(fmt::format("{}{}_by_{}", scope, name, r), by, type);
+    return conversions_.New(op, scope, name, r).Input(of).Input(numbers).Build();
+  };
+  const Endpoint places = split.on_device[r].inputs[1];
+  Endpoint here = layout.segments > 1 ? add("FloorMod", "in_segment", places, sizes) : places;
+  here = add("Sub", "here", here, begin);
+  const Endpoint number = nodes_.Number(fmt::format("{}number_{}", scope, r), layout.axis),
+                 along = nodes_.Number(fmt::format("{}along_{}", scope, r), last);
+  const Endpoint each =
+      conversions_.New("GatherV2", scope, "each", r).Input(here).Input(number).Input(along).Build();
+  const Endpoint within = IsWithin(scope, each, own, type, r);
+  if (layout.segments > 1) {
+    const Endpoint segment = add("FloorDiv", "segment", places, sizes);
+    const Endpoint skipped = add("Mul", "skipped", segment, before);
+    here = conversions_.New("AddV2", scope, "own", r).Input(here).Input(skipped).Build();
+  }
+  return {here, within};
+}
+
 std::vector<Shards> SplitNodes::FoundElements(SplitNode* split) {
   const std::string scope = ScopeOf(*split);
-  const DataType type = split->inputs[1].dtype;
   const Shape &from = split->inputs[0].shape, &indices = split->inputs[1].shape;
-  const int axis = split->choice.inputs[0].axis, last = indices.rank() - 1;
-  const auto depth = static_cast<int>(indices.dim(last));
-  const int64_t own = from.dim(axis) / devices_;
-  Shape batch = indices, greatest;
+  const int last = indices.rank() - 1;
+  const Shape own = ShapeOnDevice(from, split->choice.inputs[0], devices_);
+  Shape batch = indices, zeros, greatest;
   batch.Erase(last);
-  for (int d = 0; d < depth; ++d) greatest.Append((d == axis ? own : from.dim(d)) - 1);
+  for (int d = 0; d < static_cast<int>(indices.dim(last)); ++d) {
+    zeros.Append(0);
+    greatest.Append(own.dim(d) - 1);
+  }
   Shards within;
   for (size_t r = 0; r < split->on_device.size(); ++r) {
-    Endpoint& places = split->on_device[r].inputs[1];
-    Shape begin;
-    for (int d = 0; d < depth; ++d) begin.Append(d == axis ? static_cast<int64_t>(r) * own : 0);
+    const auto [here, is_own] = OwnPlaces(*split, r);
+    within.push_back(is_own);
     const auto numbers = [&](const char* name, const Shape& values) {
-      return NumbersLike(fmt::format("{}{}_{}", scope, name, r), values, type);
+      return NumbersLike(fmt::format("{}{}_{}", scope, name, r), values, split->inputs[1].dtype);
     };
-    const auto add = [&](const char* op, const char* name) { return conversions_.New(op, scope, name, r); };
-    const Endpoint here = add("Sub", "here").Input(places).Input(numbers("begin", begin)).Build();
-    const Endpoint number = nodes_.Number(fmt::format("{}number_{}", scope, r), axis),
-                   along = nodes_.Number(fmt::format("{}along_{}", scope, r), last);
-    const Endpoint each = add("GatherV2", "each").Input(here).Input(number).Input(along).Build();
-    within.push_back(IsWithin(scope, each, own, type, r));
-    Shape zeros = greatest;
-    for (int d = 0; d < depth; ++d) zeros.set_dim(d, 0);
-    const Endpoint low = add("Maximum", "low").Input(here).Input(numbers("least", zeros)).Build();
-    places = add("Minimum", "place").Input(low).Input(numbers("greatest", greatest)).Build();
+    const Endpoint low =
+        conversions_.New("Maximum", scope, "low", r).Input(here).Input(numbers("least", zeros)).Build();
+    NodeBuilder place = conversions_.New("Minimum", scope, "place", r);
+    split->on_device[r].inputs[1] = place.Input(low).Input(numbers("greatest", greatest)).Build();
   }
   std::vector<Shards> found = Add(split);
   for (size_t r = 0; r < found[0].size(); ++r)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/strategies/layout_conversions.h"
@@ -22,14 +23,16 @@ struct SplitNode {
 class SplitNodes {
  public:
   // All must outlive it.
-  SplitNodes(Graph* graph, StepNodes* nodes, LayoutConversions* conversions, int64_t devices)
-      : graph_(*graph), nodes_(*nodes), conversions_(*conversions), devices_(devices) {}
+  SplitNodes(Graph* graph, StepNodes* nodes, LayoutConversions* conversions, int64_t devices, SplitBy by)
+      : graph_(*graph), nodes_(*nodes), conversions_(*conversions), devices_(devices), by_(by) {}
 
   // Adds the copies to the graph, and what else they need there to compute their parts. By output.
   std::vector<Shards> Write(SplitNode split);
 
  private:
-  std::string ScopeOf(const SplitNode& split) const { return "tensor-parallel/" + split.node.name + "/"; }
+  std::string ScopeOf(const SplitNode& split) const {
+    return std::string(StrategyOf(by_)) + "/" + split.node.name + "/";
+  }
   Shape OutputShape(const SplitNode& split) const;
   std::vector<Shards> Add(SplitNode* split);
   Endpoint NumbersLike(const std::string& name, const Shape& values, DataType type);
@@ -44,6 +47,8 @@ class SplitNodes {
   std::vector<Shards> MeanTerms(SplitNode* split);
   std::vector<Shards> FoundRows(SplitNode* split);
   std::vector<Shards> FoundElements(SplitNode* split);
+  // The indices of a GatherNd as they count in a device's part, and which of them lie in it.
+  std::pair<Endpoint, Endpoint> OwnPlaces(const SplitNode& split, size_t r);
   std::vector<Shards> SoftmaxOfParts(SplitNode* split);
   // A device's share of the cost, and the shapes of its parts.
   void ShareCost(SplitNode* split);
@@ -57,6 +62,7 @@ class SplitNodes {
   StepNodes& nodes_;
   LayoutConversions& conversions_;
   const int64_t devices_;
+  const SplitBy by_;
 };
 
 }  // namespace lanescope

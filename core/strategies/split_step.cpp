@@ -7,6 +7,8 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -22,10 +24,10 @@ namespace {
 
 // Devices that share a model, or a part of it.
 struct DeviceGroup {
-  DeviceGroup(Graph* graph, StepNodes* added, const std::vector<std::string>& names)
+  DeviceGroup(Graph* graph, StepNodes* added, const std::vector<std::string>& names, SplitBy by)
       : devices(names),
         conversions(added, devices),
-        nodes(graph, added, &conversions, static_cast<int64_t>(devices.size())) {}
+        nodes(graph, added, &conversions, static_cast<int64_t>(devices.size()), by) {}
 
   const std::vector<std::string>& devices;
   LayoutConversions conversions;
@@ -34,19 +36,20 @@ struct DeviceGroup {
 
 class SplitWriter {
  public:
-  SplitWriter(const RewriteInput& input, const LayoutPlan& plan, const IdVector<NodeId, char>& step,
-              const IdVector<NodeId, char>& init, const std::vector<std::vector<std::string>>& groups)
+  SplitWriter(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
+              const std::vector<std::vector<std::string>>& groups)
       : graph_(input.graph),
         spec_(input.spec),
         info_(input.info),
         plan_(plan),
-        step_(step),
-        init_(init),
+        step_(nodes.step),
+        init_(nodes.init),
+        forward_(nodes.forward),
         count_(groups[0].size()),
         added_(&result_.graph),
         copies_(graph_.num_nodes()) {
     for (const std::vector<std::string>& devices : groups)
-      groups_.emplace_back(&result_.graph, &added_, devices);
+      groups_.emplace_back(&result_.graph, &added_, devices, plan_.by());
   }
 
   StepGraph Run() {
@@ -80,12 +83,13 @@ class SplitWriter {
     const TensorInfo& info = info_.of(of);
     return info.handle != nullptr ? *info.handle : info;
   }
-  DeviceGroup& GroupOf(NodeId id) {
+  size_t GroupIndexOf(NodeId id) const {
     const std::string& device = graph_.node(id).device;
     const auto named =
         std::ranges::find_if(groups_, [&](const DeviceGroup& group) { return group.devices[0] == device; });
-    return named != groups_.end() ? *named : groups_.front();
+    return named != groups_.end() ? static_cast<size_t>(named - groups_.begin()) : 0;
   }
+  DeviceGroup& GroupOf(NodeId id) { return groups_[GroupIndexOf(id)]; }
   std::string NameOn(NodeId id, size_t r) const { return fmt::format("rank_{}/{}", r, graph_.node(id).name); }
 
   Layout LayoutOf(Endpoint of) const { return step_[of.node] != 0 ? plan_.of(of) : kWhole; }
@@ -100,17 +104,80 @@ class SplitWriter {
     }
   }
 
-  // By device. The layouts that a tensor was not made in are made when they are read.
-  const Shards& In(const Layout& layout, Endpoint of) {
-    const std::tuple key{of.node, of.output, layout};
-    if (const auto known = tensors_.find(key); known != tensors_.end()) return known->second;
+  // By device. The layouts that a tensor was not made in are made when they are read. What the forward pass
+  // gathered of tokens is not kept: the backward pass gathers it again, behind what the first `reader` there
+  // waits for (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022).
+  const Shards& In(const Layout& layout, Endpoint of, NodeId reader = NodeId()) {
     const Layout from = LayoutOf(of);
-    const Shards& made = tensors_.at({of.node, of.output, from});
-    std::string scope = fmt::format("tensor-parallel/{}_{}/", graph_.node(of.node).name, of.output);
+    const bool again = from.parts() && from != layout && GathersAgain(of.node, reader);
+    const std::tuple key{of.node, of.output, layout, again};
+    if (const auto known = tensors_.find(key); known != tensors_.end()) return known->second;
+    std::string scope =
+        fmt::format("{}/{}_{}/", StrategyOf(plan_.by()), graph_.node(of.node).name, of.output);
     if (layout.parts()) scope += fmt::format("axis_{}_{}/", layout.axis, layout.segments);
+    if (again) scope += "again/";
+    if (from.parts() && layout.whole() && IsViewOfParts(of.node))
+      return tensors_[key] = ViewOfWhole(scope, of.node, again ? reader : NodeId());
+    Shards made = tensors_.at({of.node, of.output, from, false});
+    if (again) made = Behind(scope, made, of.node, reader);
     Shards converted = GroupOf(of.node).conversions.Convert(scope, made, InfoOf(of), from, layout);
     NoteOrigins(of.node);
     return tensors_[key] = std::move(converted);
+  }
+
+  // --- what is gathered ---
+
+  bool GathersAgain(NodeId of, NodeId reader) const {
+    return plan_.by() != SplitBy::kMatrices && reader.exists() && forward_[of] != 0 &&
+           forward_[reader] == 0 && GradientOf(reader).exists();
+  }
+  // A node that one of the backward pass waits for there; none: it has all from the forward pass.
+  NodeId GradientOf(NodeId reader) const {
+    const auto is_backward = [&](NodeId id) {
+      return step_[id] != 0 && forward_[id] == 0 && copies_[id].size() == count_;
+    };
+    for (const Endpoint& input : graph_.node(reader).inputs) {
+      if (is_backward(input.node)) return input.node;
+    }
+    for (const NodeId control : graph_.node(reader).control_inputs) {
+      if (is_backward(control)) return control;
+    }
+    return {};
+  }
+  Shards Behind(const std::string& scope, const Shards& tensor, NodeId of, NodeId reader) {
+    const NodeId gradient = GradientOf(reader);
+    Shards later;
+    for (size_t r = 0; r < count_; ++r) {
+      NodeBuilder node = GroupOf(of).conversions.New("Identity", scope, "later", r);
+      later.push_back(node.Input(tensor[r]).ControlInput(copies_[gradient][r]).Build());
+    }
+    return later;
+  }
+
+  // It gives the elements that it takes, perhaps each several times: its input is gathered, and once for all
+  // that look at it.
+  bool IsViewOfParts(NodeId id) const {
+    static const std::set<std::string_view> kViews = {"Reshape",  "Transpose",  "Squeeze",
+                                                      "Identity", "ExpandDims", "BroadcastTo"};
+    const Node& node = graph_.node(id);
+    if (!kViews.contains(node.op) || plan_.IsOnce(id)) return false;
+    return LayoutOf(node.inputs[0]).parts() && GroupIndexOf(node.inputs[0].node) == GroupIndexOf(id);
+  }
+  Shards ViewOfWhole(const std::string& scope, NodeId id, NodeId reader) {
+    std::vector<Shards> inputs;
+    for (const Endpoint& input : graph_.node(id).inputs) inputs.push_back(In(kWhole, input, reader));
+    Shards views;
+    for (size_t r = 0; r < count_; ++r) {
+      Node view = graph_.node(id);
+      view.name = fmt::format("{}whole_{}", scope, r);
+      view.device = GroupOf(id).devices[r];
+      view.control_inputs.clear();
+      view.attrs.erase("_class");
+      for (size_t i = 0; i < inputs.size(); ++i) view.inputs[i] = inputs[i][r];
+      views.push_back({result_.graph.AddNode(std::move(view)), 0});
+    }
+    NoteOrigins(id);
+    return views;
   }
 
   void WriteOnce(NodeId id) {
@@ -129,7 +196,7 @@ class SplitWriter {
     const size_t outputs = std::max<size_t>(info_.outputs(id).size(), 1);
     for (size_t k = 0; k < outputs; ++k) {
       const auto output = static_cast<int>(k);
-      tensors_[{id, output, kWhole}] = Shards(count_, Endpoint{written, output});
+      tensors_[{id, output, kWhole, false}] = Shards(count_, Endpoint{written, output});
     }
   }
 
@@ -151,7 +218,7 @@ class SplitWriter {
     SplitNode split{.node = node, .inputs = {}, .outputs = {}, .choice = choice, .on_device = {}};
     std::vector<const Shards*> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      inputs.push_back(&In(choice.inputs[i], node.inputs[i]));
+      inputs.push_back(&In(choice.inputs[i], node.inputs[i], id));
       split.inputs.push_back(InfoOf(node.inputs[i]));
     }
     for (const TensorInfo& output : info_.outputs(id)) split.outputs.push_back(output);
@@ -174,7 +241,7 @@ class SplitWriter {
     const std::vector<Shards> outputs = group.nodes.Write(std::move(split));
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Layout layout = k < choice.outputs.size() ? choice.outputs[k] : kWhole;
-      tensors_[{id, static_cast<int>(k), layout}] = outputs[k];
+      tensors_[{id, static_cast<int>(k), layout, false}] = outputs[k];
     }
     for (size_t r = 0; r < count_; ++r) {
       const NodeId copy = result_.graph.FindNode(NameOn(id, r));
@@ -204,23 +271,22 @@ class SplitWriter {
   const RunSpec& spec_;
   const GraphInfo& info_;
   const LayoutPlan& plan_;
-  const IdVector<NodeId, char>&step_, &init_;
+  const IdVector<NodeId, char>&step_, &init_, &forward_;
   const size_t count_;  // devices of a group
   StepGraph result_;
   StepNodes added_;
   std::deque<DeviceGroup> groups_;  // whose members refer to each other
   IdVector<NodeId, std::vector<NodeId>> copies_;
-  IdVector<NodeId, PartOfNode> origins_;  // by written node
-  std::map<std::tuple<NodeId, int, Layout>, Shards> tensors_;
+  IdVector<NodeId, PartOfNode> origins_;                             // by written node
+  std::map<std::tuple<NodeId, int, Layout, bool>, Shards> tensors_;  // the last: gathered again
 };
 
 }  // namespace
 
-StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan,
-                         const IdVector<NodeId, char>& step, const IdVector<NodeId, char>& init,
+StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
                          const std::vector<std::vector<std::string>>& groups,
                          IdVector<NodeId, PartOfNode>* origins) {
-  SplitWriter writer(input, plan, step, init, groups);
+  SplitWriter writer(input, plan, nodes, groups);
   StepGraph written = writer.Run();
   if (origins != nullptr) *origins = writer.TakeOrigins();
   return written;

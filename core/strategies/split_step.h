@@ -7,6 +7,7 @@
 
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/layout_plan.h"
+#include "core/strategies/split_by.h"
 
 namespace lanescope {
 
@@ -17,19 +18,28 @@ struct PartOfNode {
   int place = -1;
 };
 
+// By node.
+struct SplitStepNodes {
+  const IdVector<NodeId, char>& step;
+  const IdVector<NodeId, char>& init;     // that initialization needs
+  const IdVector<NodeId, char>& forward;  // that lead to the loss
+};
+
 // Every node of the step once for each device of a group, in the layouts of the plan, with collectives where
 // a node takes another layout than it finds. `groups`: of as many devices each; a node is of the group whose
 // first device it names, else of the first. What the step does not need and its initialization does not
-// either is left out. `init`: the nodes that only initialization needs.
-StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan,
-                         const IdVector<NodeId, char>& step, const IdVector<NodeId, char>& init,
+// either is left out.
+StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
                          const std::vector<std::vector<std::string>>& groups,
                          IdVector<NodeId, PartOfNode>* origins = nullptr);
 
 // The GPUs of the input in groups of so many that follow each other, which are the nearest ones.
 std::vector<std::vector<std::string>> GroupsOf(const RewriteInput& input, int size);
-// `step` is written for the first GPU of every such group; the group shares the matrices of its nodes.
-StepGraph SplitInGroups(const RewriteInput& input, const StepGraph& step, int group,
+// `step` is written for the first GPU of every such group; the group shares its nodes, by their matrices or
+// tokens. Throws InvalidArgument where these do not divide.
+StepGraph SplitInGroups(const RewriteInput& input, const StepGraph& step, int group, SplitBy by,
                         IdVector<NodeId, PartOfNode>* origins = nullptr);
+// The replicas of ShardOverBatch are of so many GPUs, which share their matrices or tokens.
+StepGraph ShardOverGroups(const RewriteInput& input, int group, SplitBy by);
 
 }  // namespace lanescope

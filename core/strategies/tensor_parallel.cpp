@@ -5,13 +5,16 @@
 // an embedding and classes of a loss lie where the columns that they come from do.
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
 #include "core/strategies/layout_plan.h"
 #include "core/strategies/split_step.h"
+#include "core/strategies/token_feeds.h"
 #include "core/strategies/variables_in_parts.h"
 
 namespace lanescope {
@@ -42,7 +45,8 @@ std::vector<NodeId> NodesOf(const Graph& graph, const std::vector<const std::vec
 }
 
 // Nothing could be cut: says of the greatest matrix how many GPUs would divide it.
-[[noreturn]] void RefuseUncut(const RewriteInput& input, int64_t devices) {
+[[noreturn]] void RefuseUncut(const RewriteInput& input, int64_t devices, SplitBy by) {
+  const std::string_view strategy = StrategyOf(by);
   const Node* greatest = nullptr;
   int64_t most = 0;
   for (const Node& node : input.graph.nodes()) {
@@ -53,42 +57,54 @@ std::vector<NodeId> NodesOf(const Graph& graph, const std::vector<const std::vec
     most = shape.NumElements();
   }
   if (greatest == nullptr)
-    Throw(Code::kInvalidArgument, "tensor-parallel: the graph has no matrices that GPUs could share");
+    Throw(Code::kInvalidArgument, "{}: the graph has no matrices that GPUs could share", strategy);
   if (IsOnHost(*greatest)) {
     Throw(Code::kInvalidArgument,
-          "tensor-parallel: no matrix can be shared: the graph keeps '{}' on the host, by its device field "
+          "{}: no matrix can be shared: the graph keeps '{}' on the host, by its device field "
           "'{}'; leave that out",
-          greatest->name, greatest->device);
+          strategy, greatest->name, greatest->device);
   }
   const Shape& shape = greatest->GetShapeAttr("shape");
   if (std::ranges::any_of(shape.dims(), [&](Dim dim) { return dim % devices == 0; })) {
-    Throw(Code::kInvalidArgument,
-          "tensor-parallel: no matrix can be shared: none is read by a product or a look-up and updated "
-          "element "
-          "by element, not even '{}'",
-          greatest->name);
+    Throw(
+        Code::kInvalidArgument,
+        "{}: no matrix can be shared: none is read by a product or a look-up and updated element by element, "
+        "not even '{}'",
+        strategy, greatest->name);
   }
   int64_t nearest = devices;
   while (std::ranges::none_of(shape.dims(), [&](Dim dim) { return dim % nearest == 0; })) --nearest;
   Throw(Code::kInvalidArgument,
-        "tensor-parallel: no matrix can be shared out evenly over {} GPUs, of '{}' neither axis ({}); the "
-        "nearest "
-        "number that divides one is {}",
-        devices, greatest->name, shape.ToString(), nearest);
+        "{}: no matrix can be shared out evenly over {} GPUs, of '{}' neither axis ({}); the nearest number "
+        "that divides one is {}",
+        strategy, devices, greatest->name, shape.ToString(), nearest);
 }
 
 StepGraph SplitStep(const RewriteInput& input, const std::vector<std::vector<std::string>>& groups,
-                    IdVector<NodeId, PartOfNode>* origins = nullptr) {
+                    SplitBy by, IdVector<NodeId, PartOfNode>* origins = nullptr) {
   std::vector<NodeId> asked = NodesOf(input.graph, {&input.spec.fetches, &input.spec.targets});
-  if (!input.spec.loss.empty()) asked.push_back(input.graph.FindEndpoint(input.spec.loss).node);
+  std::vector<NodeId> loss;
+  if (!input.spec.loss.empty()) loss.push_back(input.graph.FindEndpoint(input.spec.loss).node);
+  asked.insert(asked.end(), loss.begin(), loss.end());
   for (const auto& [name, feed] : input.spec.feeds) asked.push_back(input.graph.FindEndpoint(name).node);
   const IdVector<NodeId, char> step = NeededBy(input.graph, input.spec, asked);
   const IdVector<NodeId, char> init =
       NeededBy(input.graph, input.spec, NodesOf(input.graph, {&input.spec.init}));
   const auto devices = static_cast<int64_t>(groups[0].size());
-  const LayoutPlan plan(input.graph, input.info, step, devices);
-  if (!plan.HasPartsOfVariables()) RefuseUncut(input, devices);
-  return WriteSplitStep(input, plan, step, init, groups, origins);
+  const IdVector<NodeId, char> forward = NeededBy(input.graph, input.spec, loss);
+  const SplitStepNodes nodes{step, init, forward};
+  std::optional<LayoutPlan> tokens;
+  if (by != SplitBy::kMatrices) {
+    tokens.emplace(input.graph, input.info, step,
+                   LayoutPlan::Goal{.devices = devices,
+                                    .by = SplitBy::kTokens,
+                                    .feeds = TokenFeeds(input.graph, input.spec, input.info, devices, by)});
+  }
+  if (by == SplitBy::kTokens) return WriteSplitStep(input, *tokens, nodes, groups, origins);
+  const LayoutPlan plan(input.graph, input.info, step,
+                        {.devices = devices, .by = by, .tokens = tokens ? &*tokens : nullptr});
+  if (!plan.HasPartsOfVariables()) RefuseUncut(input, devices, by);
+  return WriteSplitStep(input, plan, nodes, groups, origins);
 }
 
 }  // namespace
@@ -102,17 +118,25 @@ std::vector<std::vector<std::string>> GroupsOf(const RewriteInput& input, int si
   return groups;
 }
 
-StepGraph SplitOverMatrices(const RewriteInput& input) {
+namespace {
+StepGraph SplitOverAll(const RewriteInput& input, SplitBy by) {
   if (input.gpus.size() < 2)
-    Throw(Code::kInvalidArgument, "tensor-parallel: the machine has fewer than two GPUs");
-  return SplitStep(input, GroupsOf(input, static_cast<int>(input.gpus.size())));
+    Throw(Code::kInvalidArgument, "{}: the machine has fewer than two GPUs", StrategyOf(by));
+  return SplitStep(input, GroupsOf(input, static_cast<int>(input.gpus.size())), by);
 }
+}  // namespace
 
-StepGraph SplitInGroups(const RewriteInput& input, const StepGraph& step, int group,
+StepGraph SplitOverMatrices(const RewriteInput& input) { return SplitOverAll(input, SplitBy::kMatrices); }
+StepGraph SplitOverMatricesAndTokens(const RewriteInput& input) {
+  return SplitOverAll(input, SplitBy::kMatricesAndTokens);
+}
+StepGraph SplitOverTokens(const RewriteInput& input) { return SplitOverAll(input, SplitBy::kTokens); }
+
+StepGraph SplitInGroups(const RewriteInput& input, const StepGraph& step, int group, SplitBy by,
                         IdVector<NodeId, PartOfNode>* origins) {
   const GraphInfo info = InferGraph(step.graph, StepRequestOf(step.graph, step.spec).feeds);
   const RewriteInput written{step.graph, step.spec, info, input.machine, input.costs, input.gpus};
-  return SplitStep(written, GroupsOf(input, group), origins);
+  return SplitStep(written, GroupsOf(input, group), by, origins);
 }
 
 }  // namespace lanescope

@@ -64,8 +64,7 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
     if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
   };
   add("pipeline", plan.pp);
-  add("tensor-parallel", plan.tp);
-  how.left_out = plan.sp ? "sp" : "";
+  add(plan.sp ? "sequence-parallel" : "tensor-parallel", plan.tp);
   return how;
 }
 

@@ -21,9 +21,10 @@ std::string StrategyFor(const std::string& plan) { return FindStrategyOf(ParsePl
 TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=4"), "data-parallel");
   EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2"), "fsdp");
-  EXPECT_EQ(StrategyFor("tp=2,sp"), "tensor-parallel");
-  EXPECT_EQ(FindStrategyOf(ParsePlan("tp=2,sp")).left_out, "sp");
-  EXPECT_EQ(FindStrategyOf(ParsePlan("tp=2")).left_out, "");
+  EXPECT_EQ(StrategyFor("tp=2"), "tensor-parallel");
+  EXPECT_EQ(StrategyFor("tp=2,sp"), "sequence-parallel");
+  EXPECT_EQ(FindStrategyOf(ParsePlan("tp=2,sp")).left_out, "");
+  EXPECT_EQ(StrategyFor("dp=2,tp=4,sp"), "data-parallel+sequence-parallel:4");
   EXPECT_EQ(StrategyFor("pp=2"), "pipeline");
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=4,shard=zero1")).why_not, HasSubstr("zero1"));
   EXPECT_EQ(StrategyFor("dp=2,tp=4"), "data-parallel+tensor-parallel:4");

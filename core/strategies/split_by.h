@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPUs that have a model together share its matrices, its tokens, or both. Internal to core.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace lanescope {
+
+enum class SplitBy : uint8_t {
+  kMatrices,           // and the whole batch on every GPU
+  kMatricesAndTokens,  // activations between the matrices in parts along the tokens
+  kTokens,             // and the whole model on every GPU
+};
+
+// The strategy, as errors and added nodes name it.
+constexpr std::string_view StrategyOf(SplitBy by) {
+  switch (by) {
+    case SplitBy::kMatrices:
+      return "tensor-parallel";
+    case SplitBy::kMatricesAndTokens:
+      return "sequence-parallel";
+    case SplitBy::kTokens:
+      break;
+  }
+  return "context-parallel";
+}
+
+}  // namespace lanescope

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/strategies/graph_strategy.h"
+#include "graphs/ops.h"
+#include "graphs/optimizer.h"
+#include "study/workload/placing.h"
+#include "tests/study/rewritten_graph.h"
+
+namespace lanescope::study {
+namespace {
+
+namespace op = graphs::op;
+using graphs::Scope;
+using ::testing::HasSubstr;
+
+constexpr int64_t kBatch = 16, kHeads = 4, kHeadSize = 2, kColumns = kHeads * kHeadSize, kWords = 12;
+
+// A transformer with RMS norms, causal attention and a loss over all words. `tokens`: of a sequence.
+class Transformer {
+ public:
+  explicit Transformer(int64_t tokens, int layers = 1) : tokens_(tokens) {
+    const Endpoint ids = Words("ids"), labels = Words("labels");
+    Endpoint x = op::GatherV2(s_, Weight("table", Shape{kWords, kColumns}), ids, 0);
+    const Endpoint places = Weight("places", Shape{tokens_, kColumns});
+    x = op::AddV2(s_, x, places);
+    for (int layer = 0; layer < layers; ++layer) {
+      layer_ = "h" + std::to_string(layer) + "_";
+      x = op::AddV2(s_, x, Attention(Norm("norm_1", x)));
+      x = op::AddV2(s_, x, Perceptron(Norm("norm_2", x)));
+    }
+    const Endpoint logits = Product(Norm("norm", x), "head", kColumns, kWords);
+    const Endpoint logs = op::LogSoftmax(s_, op::Reshape(s_, logits, {-1, int(kWords)}));
+    const Endpoint hot = op::OneHot(s_, op::Reshape(s_, labels, {-1}), int(kWords), 1.0f, 0.0f);
+    const Endpoint chosen = op::Sum(s_, op::Mul(s_, logs, hot), {1});
+    const Endpoint loss = op::Mul(s_, op::Mean(s_, chosen, {0}), -1.0f);
+    graphs::GradientDescentOptimizer descent(0.1f);
+    const Endpoint step = descent.Minimize(s_, loss);
+    const Endpoint init = graphs::InitializeVariables(s_);
+    spec_.loss = s_.graph().TensorName(loss);
+    spec_.fetches = {spec_.loss};
+    spec_.targets = {s_.graph().node(step.node).name};
+    spec_.init = {s_.graph().node(init.node).name};
+  }
+  Workload Take() { return {"model", s_.Take(), spec_}; }
+
+ private:
+  Endpoint Words(const std::string& name) {
+    FeedSpec& feed = spec_.feeds[name];
+    feed.dtype = DataType::kInt32;
+    feed.shape = Shape{kBatch, tokens_};
+    feed.generator = "integers";
+    feed.high = kWords - 1;
+    spec_.batch_axis[name] = 0;
+    return op::Placeholder(s_, DataType::kInt32, {.name = name, .shape = {kUnknownDim, tokens_}});
+  }
+  Endpoint Weight(const std::string& name, const Shape& shape) {
+    std::vector<float> values(static_cast<size_t>(shape.NumElements()));
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i] = 0.4f * std::sin(static_cast<float>(7 * i + name.size()));
+    return s_.NewVariable(Tensor::FromValues(shape, values), {.name = layer_ + name}).value;
+  }
+  Endpoint Product(Endpoint x, const std::string& name, int64_t rows, int64_t columns) {
+    const Endpoint flat = op::Reshape(s_, x, {-1, int(rows)});
+    const Endpoint y = op::MatMul(s_, flat, Weight(name, Shape{rows, columns}));
+    return op::Reshape(s_, y, {-1, int(tokens_), int(columns)});
+  }
+  Endpoint Norm(const std::string& name, Endpoint x) {
+    const Endpoint squares = op::Mean(s_, op::Square(s_, x), {2}, {.keep_dims = true});
+    const Endpoint unit = op::Mul(s_, x, op::Rsqrt(s_, op::AddV2(s_, squares, 1e-5f)));
+    return op::Mul(s_, unit, Weight(name, Shape{kColumns}));
+  }
+  Endpoint InHeads(Endpoint x, const std::string& name) {
+    const Endpoint y = Product(x, name, kColumns, kColumns);
+    const Endpoint heads = op::Reshape(s_, y, {-1, int(tokens_), int(kHeads), int(kHeadSize)});
+    return op::Transpose(s_, heads, {0, 2, 1, 3});
+  }
+  Endpoint Attention(Endpoint x) {
+    const Endpoint q = InHeads(x, "q"), k = InHeads(x, "keys"), v = InHeads(x, "values");
+    const Endpoint scores = op::BatchMatMulV2(s_, q, k, {.adj_y = true});
+    std::vector<float> mask(static_cast<size_t>(tokens_ * tokens_));
+    for (int64_t row = 0; row < tokens_; ++row)
+      for (int64_t column = row + 1; column < tokens_; ++column)
+        mask[static_cast<size_t>(row * tokens_ + column)] = -1e9f;
+    const Endpoint causal =
+        op::AddV2(s_, scores, s_.Constant(Tensor::FromValues(Shape{tokens_, tokens_}, mask), "mask"));
+    const Endpoint heads = op::BatchMatMulV2(s_, op::Softmax(s_, causal), v);
+    const Endpoint turned = op::Transpose(s_, heads, {0, 2, 1, 3});
+    return Product(op::Reshape(s_, turned, {-1, int(tokens_), int(kColumns)}), "out", kColumns, kColumns);
+  }
+  Endpoint Perceptron(Endpoint x) {
+    return Product(op::Relu(s_, Product(x, "up", kColumns, 4 * kColumns)), "down", 4 * kColumns, kColumns);
+  }
+
+  const int64_t tokens_;
+  std::string layer_;
+  Scope s_;
+  RunSpec spec_;
+};
+
+StepGraph Written(const Workload& workload, const std::string& strategy, int gpus) {
+  const RooflineCost costs;
+  const Machine machine = VirtualMachine(gpus, 1);
+  return RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
+}
+
+int64_t Count(const Graph& graph, std::string_view op) {
+  return std::ranges::count(graph.nodes(), op, &Node::op);
+}
+
+Shape ShapeOfPart(const Graph& graph, const std::string& variable) {
+  return graph.node(graph.FindNode("rank_1/" + variable)).GetShapeAttr("shape");
+}
+
+int64_t PeakOfGpus(const Workload& workload, const std::string& strategy, const Machine& machine) {
+  const PlacedGraph placed = Place(workload, strategy, machine, RooflineCost());
+  const Schedule schedule = CompileStep(placed, machine);
+  int64_t peak = 0;
+  for (const DeviceId gpu : machine.Gpus()) peak = std::max(peak, schedule.arena_bytes[gpu]);
+  return peak;
+}
+
+// Law: parts of the tokens change what is computed by rounding alone, alone and in products.
+TEST(TokenSplitTest, TrainsLikeOneDevice) {
+  const Workload workload = Transformer(8).Take();
+  const double one = LossAfter(workload, "single", VirtualMachine(1, 1), 4);
+  for (const std::string strategy : {"sequence-parallel", "context-parallel"}) {
+    for (const int gpus : {2, 4})
+      EXPECT_NEAR(LossAfter(workload, strategy, VirtualMachine(gpus, 1), 4) / one, 1, 1e-6)
+          << strategy << gpus;
+    for (const std::string outer : {"data-parallel", "fsdp", "pipeline"}) {
+      const std::string product = outer + "+" + strategy + ":2";
+      EXPECT_NEAR(LossAfter(workload, product, VirtualMachine(4, 1), 4) / one, 1, 1e-6) << product;
+    }
+  }
+}
+
+// Law: by matrices and tokens, matrices lie as by matrices alone, and norms are whole; instead of two sums a
+// block are a gathering and a scattering. (Korthikanti et al., 2022, section 4.2.2)
+TEST(TokenSplitTest, GathersAndScattersInsteadOfSums) {
+  const Workload workload = Transformer(8).Take();
+  const StepGraph matrices = Written(workload, "tensor-parallel", 2),
+                  both = Written(workload, "sequence-parallel", 2);
+  for (const char* name : {"h0_q", "h0_out", "h0_up", "h0_down", "table"})
+    EXPECT_EQ(ShapeOfPart(both.graph, name), ShapeOfPart(matrices.graph, name)) << name;
+  EXPECT_EQ(ShapeOfPart(both.graph, "h0_norm_1"), (Shape{kColumns}));
+  EXPECT_EQ(Count(matrices.graph, "CollectiveGatherV2"), 0);
+  EXPECT_GT(Count(both.graph, "CollectiveGatherV2"), 0);
+  EXPECT_GT(Count(both.graph, "CollectiveReduceScatterV2"), 0);
+  const Workload again("again", both.graph, both.spec);
+  const auto shape = [&](const std::string& node) {
+    return again.info().of({again.graph().FindNode(node), 0}).shape;
+  };
+  EXPECT_EQ(shape("rank_1/Mul_1"), (Shape{kBatch, 4, kColumns}));  // behind the first norm
+}
+
+// Law: by tokens the model is whole on every GPU, and gradients of every variable are summed.
+TEST(TokenSplitTest, ContextLeavesTheModelWhole) {
+  const Workload workload = Transformer(8).Take();
+  const StepGraph written = Written(workload, "context-parallel", 4);
+  for (const char* name : {"h0_q", "h0_up", "h0_norm_1"}) {
+    EXPECT_EQ(ShapeOfPart(written.graph, name),
+              workload.graph().node(workload.graph().FindNode(name)).GetShapeAttr("shape"));
+  }
+  const Workload again("again", written.graph, written.spec);
+  const auto shape = [&](const std::string& node) {
+    return again.info().of({again.graph().FindNode(node), 0}).shape;
+  };
+  // Queries are those of two tokens, keys all.
+  EXPECT_EQ(shape("rank_3/BatchMatMulV2"), (Shape{kBatch, kHeads, 2, 8}));
+  EXPECT_EQ(shape("rank_3/LogSoftmax"), (Shape{kBatch * 2, kWords}));
+}
+
+// Law: activations take less memory in parts along the tokens.
+TEST(TokenSplitTest, ActivationsTakeLess) {
+  const Workload workload = Transformer(16, 6).Take();
+  const Machine machine = VirtualMachine(4, 1);
+  const int64_t matrices = PeakOfGpus(workload, "tensor-parallel", machine);
+  EXPECT_LT(PeakOfGpus(workload, "sequence-parallel", machine), matrices);
+  EXPECT_LT(PeakOfGpus(workload, "context-parallel", machine),
+            PeakOfGpus(workload, "single", VirtualMachine(1, 1)));
+}
+
+// Law: tokens that do not divide are refused with the nearest number of GPUs that does.
+TEST(TokenSplitTest, TokensHaveToDivide) {
+  const Workload workload = Transformer(6).Take();
+  for (const std::string strategy : {"sequence-parallel", "context-parallel"}) {
+    const std::string refusal = RefusalOf([&] { Written(workload, strategy, 4); });
+    EXPECT_THAT(refusal,
+                HasSubstr(strategy + ": the 6 tokens of 'ids' cannot be shared out evenly over 4 GPUs"));
+    EXPECT_THAT(refusal, HasSubstr("the nearest number that divides them is 3"));
+  }
+}
+
+}  // namespace
+}  // namespace lanescope::study
