@@ -5,23 +5,30 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/inputs/step_request.h"
 #include "core/strategies/split_step.h"
 
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 7> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 10> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
     {"pipeline", "cuts the graph into a stage for each GPU and the batch into micro-batches: 1F1B",
      &WritePipeline1F1B},
     {"pipeline-gpipe", "the same, but all micro-batches forward before any backward", &WritePipelineGPipe},
+    {"pipeline-interleaved", "as pipeline, but two parts of the model a stage, or -3 for three",
+     &WritePipelineInterleaved},
+    {"pipeline-zero-bubble", "as pipeline, but gradients of weights where a stage would wait: ZB-H1",
+     &WritePipelineZeroBubble},
+    {"recompute", "drops the activations of blocks and computes them again going backward", &RecomputeBlocks},
     {"tensor-parallel",
      "of every matrix a part on each GPU, of the batch all: products by columns, then rows",
      &SplitOverMatrices},
@@ -31,7 +38,8 @@ constexpr std::array<GraphStrategy, 7> kGraphStrategies{{
      &SplitOverTokens},
 }};
 
-constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kStages = "pipeline";
+constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kStages = "pipeline",
+                           kPartsOfStages = "pipeline-interleaved-", kAgain = "recompute+";
 constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens};
 
 const GraphStrategy* Find(std::string_view name) {
@@ -43,15 +51,38 @@ const GraphStrategy* Find(std::string_view name) {
   Throw(Code::kInvalidArgument,
         "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, "
         "fsdp or pipeline in place of data-parallel, data-parallel+pipeline:2, or the last with "
-        "+tensor-parallel:2; sequence-parallel or context-parallel in place of tensor-parallel",
+        "+tensor-parallel:2; sequence-parallel or context-parallel in place of tensor-parallel; each may follow "
+        "recompute+",
         text);
 }
 
 // "pipeline:4": 4 GPUs together.
 struct Factor {
   std::string_view name;
-  int gpus = 0;  // 0: it is not said
+  int gpus = 0;   // 0: it is not said
+  int parts = 0;  // of a stage; 0: it is not said
 };
+
+// A whole number from 1, without leading zeros.
+std::optional<int> CountOf(std::string_view text) {
+  int count = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool whole = error == std::errc() && stop == text.data() + text.size();
+  return whole && count >= 1 && text[0] != '0' ? std::optional(count) : std::nullopt;
+}
+
+// Takes "pipeline-interleaved-3" apart into the name and the parts.
+void TakeParts(std::string_view text, Factor* factor) {
+  if (!factor->name.starts_with(kPartsOfStages)) return;
+  const std::optional<int> parts = CountOf(factor->name.substr(kPartsOfStages.size()));
+  if (!parts.has_value() || *parts < 2) {
+    Throw(Code::kInvalidArgument, "'{}': a stage of an interleaved pipeline has two parts or more, as in {}3",
+          text, kPartsOfStages);
+  }
+  factor->parts = *parts;
+  factor->name = kPartsOfStages.substr(0, kPartsOfStages.size() - 1);
+}
+
 std::vector<Factor> FactorsOf(std::string_view text) {
   std::vector<Factor> factors;
   for (size_t begin = 0; begin <= text.size();) {
@@ -60,10 +91,11 @@ std::vector<Factor> FactorsOf(std::string_view text) {
     const size_t colon = std::min(part.find(':'), part.size());
     Factor factor{.name = part.substr(0, colon)};
     if (colon < part.size()) {
-      const char* last = part.data() + part.size();
-      const auto [stop, error] = std::from_chars(part.data() + colon + 1, last, factor.gpus);
-      if (error != std::errc() || stop != last || factor.gpus < 1) RefuseProduct(text);
+      const std::optional<int> gpus = CountOf(part.substr(colon + 1));
+      if (!gpus.has_value()) RefuseProduct(text);
+      factor.gpus = *gpus;
     }
+    TakeParts(text, &factor);
     if (Find(factor.name) == nullptr || (factor.gpus > 0) != (begin > 0)) RefuseProduct(text);
     factors.push_back(factor);
     begin = end + 1;
@@ -88,15 +120,24 @@ void CheckGroups(const Factor& factor, int gpus) {
 std::span<const GraphStrategy> GraphStrategies() { return kGraphStrategies; }
 
 bool IsGraphStrategy(std::string_view text) {
-  return Find(text.substr(0, text.find_first_of("+:"))) != nullptr;
+  return text.starts_with(kPartsOfStages) || Find(text.substr(0, text.find_first_of("+:"))) != nullptr;
 }
 
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
+  if (text.starts_with(kAgain)) {
+    const StepGraph again = RecomputeBlocks(input);
+    const GraphInfo info = InferGraph(again.graph, StepRequestOf(again.graph, again.spec).feeds);
+    return RewriteByStrategy(text.substr(kAgain.size()),
+                             {again.graph, again.spec, info, input.machine, input.costs, input.gpus});
+  }
   std::vector<Factor> factors = FactorsOf(text);
   const Factor inner = factors.back();
   const auto* split = std::ranges::find(kSplits, inner.name, &StrategyOf);
   const bool shares = factors.size() > 1 && split != kSplits.end();
   RewriteInput outer = input;
+  for (const Factor& factor : factors) {
+    if (factor.parts > 0) outer.stage_parts = factor.parts;
+  }
   if (shares) {
     CheckGroups(inner, static_cast<int>(input.gpus.size()));
     if (factors.size() == 2 && factors[0].name == kShards) return ShardOverGroups(input, inner.gpus, *split);

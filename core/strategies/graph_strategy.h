@@ -30,6 +30,7 @@ struct RewriteInput {
   std::vector<DeviceId> gpus = machine.Gpus();
   int groups = 1;
   int sharers = 1;
+  int stage_parts = 2;  // of the model on each stage of an interleaved pipeline
 };
 
 struct GraphStrategy {
@@ -46,7 +47,9 @@ bool IsGraphStrategy(std::string_view text);
 // share its matrices; sequence-parallel and context-parallel stand where tensor-parallel does. And of
 // "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every replica is a pipeline of
 // four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs each. GPUs of a group
-// follow each other. Throws InvalidArgument for any other text, and where the groups do not divide the GPUs.
+// follow each other. "recompute+" comes before any of these, and changes the graph that they take; a stage of
+// "pipeline-interleaved-3" has three parts of the model. Throws InvalidArgument for any other text, and where
+// the groups do not divide the GPUs.
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input);
 
 // core/strategies/
@@ -57,5 +60,8 @@ StepGraph SplitOverMatricesAndTokens(const RewriteInput& input);
 StepGraph SplitOverTokens(const RewriteInput& input);
 StepGraph WritePipeline1F1B(const RewriteInput& input);
 StepGraph WritePipelineGPipe(const RewriteInput& input);
+StepGraph WritePipelineInterleaved(const RewriteInput& input);
+StepGraph WritePipelineZeroBubble(const RewriteInput& input);
+StepGraph RecomputeBlocks(const RewriteInput& input);
 
 }  // namespace lanescope

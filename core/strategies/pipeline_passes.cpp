@@ -4,20 +4,75 @@
 #include <algorithm>
 
 namespace lanescope {
+namespace {
 
-int PassesAhead(PipelineSchedule schedule, int stage, int stages, int micro_batches) {
-  return schedule == PipelineSchedule::kGPipe ? micro_batches : std::min(micro_batches, stages - stage);
+bool IsInRounds(PipelineSchedule schedule) {
+  return schedule == PipelineSchedule::kInterleaved || schedule == PipelineSchedule::kZeroBubble;
 }
 
-std::vector<PipelinePass> PassesOf(PipelineSchedule schedule, int stage, int stages, int micro_batches) {
-  const int ahead = PassesAhead(schedule, stage, stages, micro_batches);
-  std::vector<PipelinePass> passes;
-  for (int m = 0; m < ahead; ++m) passes.push_back({false, m});
-  for (int m = 0; m < micro_batches; ++m) {
-    passes.push_back({true, m});
-    if (m + ahead < micro_batches) passes.push_back({false, m + ahead});
+int RoundsOf(const PipelineOrder& order) { return std::max(1, order.micro_batches / order.stages); }
+
+// The micro-batches of a round pass through the first part, then through the second one, and so on; then
+// those of the next round. Backward it is the last part first.
+struct Round {
+  int size = 1;
+  int parts = 1;
+
+  PipelinePass At(PassKind kind, int step) const {
+    const int part = step / size % parts;
+    return {kind, step / (size * parts) * size + step % size,
+            kind == PassKind::kForward ? part : parts - 1 - part};
   }
-  return passes;
+};
+
+// So many passes forward, then one forward and one backward in turn. `weights_behind`: passes for weights
+// come so many behind those for inputs; -1: they are one pass.
+std::vector<PipelinePass> Alternate(const Round& round, int passes, int ahead, int weights_behind) {
+  const PassKind backward = weights_behind < 0 ? PassKind::kBackward : PassKind::kInputs;
+  std::vector<PipelinePass> order;
+  for (int k = 0; k < ahead; ++k) order.push_back(round.At(PassKind::kForward, k));
+  int weights = 0;
+  for (int k = 0; k < passes; ++k) {
+    if (ahead + k < passes) order.push_back(round.At(PassKind::kForward, ahead + k));
+    order.push_back(round.At(backward, k));
+    if (weights_behind >= 0 && k >= weights_behind) order.push_back(round.At(PassKind::kWeights, weights++));
+  }
+  while (weights_behind >= 0 && weights < passes) order.push_back(round.At(PassKind::kWeights, weights++));
+  return order;
+}
+
+}  // namespace
+
+bool MakesRounds(const PipelineOrder& order) {
+  return !IsInRounds(order.schedule) || order.micro_batches % RoundsOf(order) == 0;
+}
+
+std::vector<PipelinePass> PassesOf(const PipelineOrder& order, int stage) {
+  const int behind = order.stages - 1 - stage;
+  if (!IsInRounds(order.schedule)) {
+    const bool gpipe = order.schedule == PipelineSchedule::kGPipe;
+    return Alternate({order.micro_batches, 1}, order.micro_batches,
+                     gpipe ? order.micro_batches : std::min(order.micro_batches, behind), -1);
+  }
+  const Round round{order.micro_batches / RoundsOf(order), order.parts};
+  const bool splits = order.schedule == PipelineSchedule::kZeroBubble;
+  const int passes = order.micro_batches * order.parts;
+  const int ahead = (order.parts - 1) * round.size + (splits ? behind : 2 * behind);
+  return Alternate(round, passes, std::min(passes, ahead), splits ? stage : -1);
+}
+
+int PassesAhead(const PipelineOrder& order, int stage, int part) {
+  if (!IsInRounds(order.schedule)) {
+    return order.schedule == PipelineSchedule::kGPipe ? order.micro_batches
+                                                      : std::min(order.micro_batches, order.stages - stage);
+  }
+  int now = 0, most = 0;
+  for (const PipelinePass& pass : PassesOf(order, stage)) {
+    if (pass.part != part || pass.kind == PassKind::kInputs) continue;
+    now += pass.kind == PassKind::kForward ? 1 : -1;
+    most = std::max(most, now);
+  }
+  return most;
 }
 
 }  // namespace lanescope

@@ -81,7 +81,7 @@ class GptWriter {
     // Any order does in which a pass comes after those that it waits for: turn by turn over the stages.
     std::vector<std::vector<PipelinePass>> passes;
     for (int stage = 0; stage < stages_; ++stage)
-      passes.push_back(PassesOf(schedule_, stage, stages_, micro_batches_));
+      passes.push_back(PassesOf({schedule_, stages_, 1, micro_batches_}, stage));
     std::vector<size_t> next(passes.size(), 0);
     for (bool more = true; more;) {
       more = false;
@@ -115,9 +115,9 @@ class GptWriter {
     return static_cast<size_t>(((stage * replicas_ + replica) * micro_batches_ + micro_batch) * ranks_);
   }
   bool IsReady(int stage, const PipelinePass& pass) const {
-    const int from = pass.backward ? stage + 1 : stage - 1;
+    const int from = pass.is_backward() ? stage + 1 : stage - 1;
     if (from < 0 || from >= stages_) return true;
-    return (pass.backward ? backward_ : forward_)[Slot(from, 0, pass.micro_batch)].exists();
+    return (pass.is_backward() ? backward_ : forward_)[Slot(from, 0, pass.micro_batch)].exists();
   }
   Group Ends(const std::vector<NodeId>& of, int stage, int replica, int micro_batch) const {
     const auto begin = of.begin() + static_cast<ptrdiff_t>(Slot(stage, replica, micro_batch));
@@ -276,7 +276,7 @@ class GptWriter {
       return fmt::format("micro_{}/layer_{}{}", m, stage * layers_ + layer, kind);
     };
     Group values;
-    if (!pass.backward) {
+    if (!pass.is_backward()) {
       if (stage > 0) values = Ends(forward_, stage - 1, replica, m);
       if (stage == 0) {
         values = AddGroup(stage, replica, fmt::format("micro_{}/embedding", m),

@@ -15,7 +15,8 @@ constexpr double kLogitBytes = 8;
 // The micro-batches whose forward passes a stage runs before their gradients come back.
 double InFlight(const GptLayout& layout, PipelineSchedule schedule, double stage) {
   const auto micro_batches = static_cast<int>(std::ceil(layout.micro_batches()));
-  return PassesAhead(schedule, static_cast<int>(stage), static_cast<int>(layout.pipeline), micro_batches);
+  return PassesAhead({schedule, static_cast<int>(layout.pipeline), 1, micro_batches}, static_cast<int>(stage),
+                     0);
 }
 
 GptMemory MemoryOfStage(const GptModel& model, const GptLayout& layout, PipelineSchedule schedule,

@@ -51,20 +51,22 @@ Trained Train(const Workload& workload, const std::string& strategy, int devices
 
 StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
-  if (plan.gpus() == 1) return {"single", "", ""};
+  const bool again = plan.recompute == Recompute::kFull;
+  if (plan.gpus() == 1) return {again ? "recompute" : "single", "", ""};
   if (plan.cp > 1 || plan.ep > 1)
     return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)"), ""};
-  if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again", ""};
-  if (plan.vpp > 1) return {"", "no strategy interleaves the stages of a pipeline (vpp)", ""};
+  if (plan.recompute == Recompute::kSelective)
+    return {"", "no strategy computes attention alone again (recompute=selective)", ""};
   // Outer factors first: replicas of stages of GPUs that share matrices.
   StrategyOfPlan how = plan.dp > 1 ? OfReplicas(plan) : StrategyOfPlan{};
   if (plan.dp > 1 && how.strategy.empty()) return how;
   if (plan.pp > 1 && how.strategy == "fsdp") return {"", "no strategy shards the stages of a pipeline", ""};
-  const auto add = [&](const char* name, int gpus) {
+  const auto add = [&](const std::string& name, int gpus) {
     if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
   };
-  add("pipeline", plan.pp);
+  add(plan.vpp > 1 ? fmt::format("pipeline-interleaved-{}", plan.vpp) : "pipeline", plan.pp);
   add(plan.sp ? "sequence-parallel" : "tensor-parallel", plan.tp);
+  if (again) how.strategy = "recompute+" + how.strategy;
   return how;
 }
 

@@ -16,8 +16,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A batch of 12 through `layers` equal products, then loss = mean of the last, and its gradients by hand.
-Workload ChainOfLayers(int layers) {
+// A batch of 12, or so many, through `layers` equal products, then loss = mean of the last, and its gradients
+// by hand.
+Workload ChainOfLayers(int layers, int rows = 12) {
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 64});
   std::vector<Endpoint> weights, values{x};
@@ -53,7 +54,7 @@ Workload ChainOfLayers(int layers) {
         .Build();
   }
   RunSpec spec;
-  spec.feeds["x"].shape = Shape{12, 64};
+  spec.feeds["x"].shape = Shape{rows, 64};
   spec.feeds["x"].generator = "uniform";
   spec.batch_axis["x"] = 0;
   spec.fetches = {"loss"};
@@ -90,7 +91,8 @@ TEST(PipelineTest, TrainsLikeOneModel) {
     const Workload workload{test::SourceDir() + "/samples/graphs/" + name + ".pbtxt"};
     const float one = LossAfter(workload, "single", machine, steps);
     EXPECT_NEAR(LossAfter(workload, "pipeline", machine, steps) / one, 1, 1e-3) << name;
-    EXPECT_NEAR(LossAfter(workload, "pipeline-gpipe", machine, steps) / one, 1, 1e-3) << name;
+    for (const char* other : {"pipeline-gpipe", "pipeline-interleaved", "pipeline-zero-bubble"})
+      EXPECT_NEAR(LossAfter(workload, other, machine, steps) / one, 1, 1e-3) << name << ' ' << other;
   }
 }
 
@@ -159,6 +161,74 @@ TEST(PipelineTest, TakesAsLongAsTheBubbleSays) {
   const double expected = passes * 7 / 12 + once / 2;
   EXPECT_NEAR(step("pipeline") / expected, 1, 0.02);
   EXPECT_NEAR(step("pipeline-gpipe") / expected, 1, 0.02);
+}
+
+Machine GpusWithoutLinkTimes(int gpus) {
+  Machine machine = ModelledGpus(gpus);
+  for (LinkSpec& link : machine.links) {
+    link.bandwidth = 1e15;
+    link.latency_ns = 0;
+  }
+  return machine;
+}
+
+// Law: V parts a stage make the wait of (S - 1) of the M micro-batches' work V times shorter (Narayanan et
+// al., 2021, section 2.2). Where a forward pass, gradients of inputs and gradients of weights take a third
+// each, ZB-H1 waits for (S - 1) (F + B - 2 W) in place of (S - 1) (F + B + W): for nothing of them (Qi et
+// al., 2023, table 2).
+TEST(PipelineTest, InterleavedAndZeroBubbleWaitLess) {
+  const Workload workload = ChainOfLayers(16, 12 * 1024);
+  const Machine machine = GpusWithoutLinkTimes(4);
+  const Predictor predictor(machine);
+  const auto step = [&](const std::string& strategy) {
+    const PlacedGraph placed = Place(workload, strategy, machine, predictor.costs());
+    const Schedule schedule = CompileStep(placed, machine);
+    VerifySchedule(placed.workload->graph(), schedule);
+    return static_cast<double>(predictor.Predict(*placed.workload, schedule, {0}).step_ns);
+  };
+  const double plain = step("pipeline"), two = step("pipeline-interleaved"),
+               split = step("pipeline-zero-bubble");
+  EXPECT_LT(two, 0.95 * plain);
+  EXPECT_LT(split, 0.95 * plain);
+}
+
+// Layer by layer over two GPUs and back: parts 0 and 2 are on the first one.
+TEST(PipelineTest, InterleavedStagesHaveSeveralParts) {
+  const Workload workload = ChainOfLayers(8);
+  const RooflineCost costs;
+  const Machine machine = ModelledGpus(2);
+  const auto written = [&](const std::string& strategy) {
+    return RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
+  };
+  const StepGraph step = written("pipeline-interleaved");
+  const auto of = [&](const std::string& name) { return DeviceOf(step.graph, name); };
+  for (const auto& [layer, gpu] : {std::pair{"1", "GPU:0"}, {"2", "GPU:1"}, {"5", "GPU:0"}, {"6", "GPU:1"}}) {
+    EXPECT_THAT(of(std::string("micro_0/y") + layer), HasSubstr(gpu));
+    EXPECT_THAT(of(std::string("micro_1/gradients/w") + layer), HasSubstr(gpu));
+    EXPECT_THAT(of(std::string("train/w") + layer), HasSubstr(gpu));
+  }
+  EXPECT_THAT(of("pipeline/stage_1/part_1/backward_0"), HasSubstr("GPU:1"));
+  EXPECT_THAT(RefusalOf([&] { written("pipeline-interleaved-1"); }), HasSubstr("two parts or more"));
+  EXPECT_THAT(RefusalOf([&] { written("pipeline-interleaved-x"); }), HasSubstr("two parts or more"));
+}
+
+// Law: gradients of weights are passes of their own, which no other stage waits for.
+TEST(PipelineTest, ZeroBubbleSplitsGradients) {
+  const Workload workload = ChainOfLayers(8);
+  const RooflineCost costs;
+  const Machine machine = ModelledGpus(2);
+  const StepGraph step = RewriteByStrategy(
+      "pipeline-zero-bubble", {workload.graph(), workload.spec(), workload.info(), machine, costs});
+  const auto waits = [&](const std::string& name) {
+    std::set<std::string> names;
+    for (const NodeId control : step.graph.node(step.graph.FindNode(name)).control_inputs)
+      names.insert(step.graph.node(control).name);
+    return names;
+  };
+  const std::set<std::string> weights = waits("pipeline/stage_1/weights_2");
+  for (const char* layer : {"4", "5", "6", "7"})
+    EXPECT_TRUE(weights.contains(std::string("micro_2/gradients/w") + layer)) << layer;
+  EXPECT_EQ(waits("pipeline/stage_1/inputs_2"), (std::set<std::string>{"micro_2/gradients/y4"}));
 }
 
 TEST(PipelineTest, RefusesWhatItCannotCut) {

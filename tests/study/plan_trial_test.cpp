@@ -33,9 +33,14 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=2,tp=2,pp=4"), "data-parallel+pipeline:4+tensor-parallel:2");
   EXPECT_EQ(StrategyFor("dp=2,tp=2,shard=fsdp2"), "fsdp+tensor-parallel:2");
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=fsdp2")).why_not, HasSubstr("stages"));
-  EXPECT_THAT(FindStrategyOf(ParsePlan("pp=2,vpp=2")).why_not, HasSubstr("vpp"));
+  EXPECT_EQ(StrategyFor("pp=2,vpp=2"), "pipeline-interleaved-2");
+  EXPECT_EQ(StrategyFor("dp=2,pp=4,vpp=3"), "data-parallel+pipeline-interleaved-3:4");
+  EXPECT_EQ(StrategyFor("recompute=full"), "recompute");
+  EXPECT_EQ(StrategyFor("pp=2,tp=2,recompute=full"), "recompute+pipeline+tensor-parallel:2");
   EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2")).why_not, HasSubstr("cp"));
-  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=full")).why_not, HasSubstr("again"));
+  EXPECT_EQ(StrategyFor("dp=2,recompute=full"), "recompute+data-parallel");
+  EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2,recompute=full"), "recompute+fsdp");
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=selective")).why_not, HasSubstr("selective"));
 }
 
 // Law: a plan that runs trains to the loss of one device; a shape alone, and too many devices, run nothing.
@@ -46,6 +51,11 @@ TEST(PlanTrialTest, PlansTrainLikeOneDevice) {
   EXPECT_EQ(trial.devices, 2);
   EXPECT_GT(trial.step_ns, 0);
   EXPECT_NEAR(trial.loss / trial.whole, 1, 1e-3);
+  const PlanTrial interleaved = TryPlan(ParsePlan("pp=2,vpp=2"), graph, 2, nullptr);
+  EXPECT_EQ(interleaved.how.strategy, "pipeline-interleaved-2") << interleaved.how.why_not;
+  EXPECT_NEAR(interleaved.loss / interleaved.whole, 1, 1e-3);
+  EXPECT_THAT(TryPlan(ParsePlan("dp=2,recompute=full"), graph, 2, nullptr).how.why_not,
+              HasSubstr("numbered scope"));
   EXPECT_THAT(TryPlan(ParsePlan("dp=2"), "llama-3.1-70b", 2, nullptr).how.why_not,
               HasSubstr("give the model's graph"));
   EXPECT_THAT(TryPlan(ParsePlan("dp=32"), graph, 2, nullptr).how.why_not, HasSubstr("32 devices"));

@@ -83,6 +83,8 @@ TEST(WrittenProductTest, ProductsTrainLikeOneDevice) {
   EXPECT_NEAR(loss("pipeline+tensor-parallel:2", 4), 1, 1e-5);
   EXPECT_NEAR(loss("data-parallel+pipeline:2", 6), 1, 1e-5);
   EXPECT_NEAR(loss("data-parallel+pipeline-gpipe:2+tensor-parallel:2", 8), 1, 1e-5);
+  EXPECT_NEAR(loss("pipeline-interleaved-3+tensor-parallel:2", 4), 1, 1e-5);
+  EXPECT_NEAR(loss("data-parallel+pipeline-zero-bubble:2+tensor-parallel:2", 8), 1, 1e-5);
 }
 
 // Law: replica g is of the g-th group, and the r-th GPU of that computes the r-th part of it; variables are
@@ -153,7 +155,8 @@ TEST(WrittenProductTest, ProductsThatAreNone) {
               HasSubstr("pipeline:4 wants several groups of 4 GPUs, and 4 are left to it"));
   for (const char* text : {"tensor-parallel:2", "data-parallel+tensor-parallel", "fsdp+pipeline:2",
                            "data-parallel+tensor-parallel:0", "data-parallel+tensor-parallel:2x",
-                           "data-parallel+", "pipeline+data-parallel:2", "data-parallel+other:2"})
+                           "data-parallel+", "pipeline+data-parallel:2", "data-parallel+other:2",
+                           "pipeline+recompute:2", "data-parallel+tensor-parallel:02"})
     EXPECT_THAT(refusal(text), HasSubstr("give a name, or a product")) << text;
 }
 

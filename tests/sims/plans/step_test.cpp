@@ -26,7 +26,7 @@ PlanStep StepOf(const std::string& plan, double batch, const char* model = "llam
 double Played(int stages, int micro_batches, double forward, double backward) {
   std::vector<std::vector<PipelinePass>> orders;
   for (int s = 0; s < stages; ++s)
-    orders.push_back(PassesOf(PipelineSchedule::k1F1B, s, stages, micro_batches));
+    orders.push_back(PassesOf({PipelineSchedule::k1F1B, stages, 1, micro_batches}, s));
   std::vector<std::vector<double>> ends[2];
   for (auto& end : ends) end.assign(stages, std::vector<double>(micro_batches, -1));
   std::vector<double> free(stages, 0);
@@ -38,11 +38,11 @@ double Played(int stages, int micro_batches, double forward, double backward) {
       const PipelinePass pass = orders[s][next[s]];
       const int m = pass.micro_batch;
       double ready = 0;
-      if (!pass.backward && s > 0) ready = ends[0][s - 1][m];
-      if (pass.backward) ready = s + 1 < stages ? ends[1][s + 1][m] : ends[0][s][m];
+      if (!pass.is_backward() && s > 0) ready = ends[0][s - 1][m];
+      if (pass.is_backward()) ready = s + 1 < stages ? ends[1][s + 1][m] : ends[0][s][m];
       if (ready < 0) continue;
-      free[s] = std::max(free[s], ready) + (pass.backward ? backward : forward);
-      ends[pass.backward ? 1 : 0][s][m] = free[s];
+      free[s] = std::max(free[s], ready) + (pass.is_backward() ? backward : forward);
+      ends[pass.is_backward() ? 1 : 0][s][m] = free[s];
       ++next[s];
       moved = true;
     }
