@@ -15,7 +15,7 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 5> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 7> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
@@ -25,10 +25,17 @@ constexpr std::array<GraphStrategy, 5> kGraphStrategies{{
     {"tensor-parallel",
      "of every matrix a part on each GPU, of the batch all: products by columns, then rows",
      &SplitOverMatrices},
+    {"zero1", "data-parallel with whole parameters on each GPU, but of the optimizer's state a part",
+     &ShardOptimizer},
+    {"zero2", "the same, and gradients in parts as soon as those of a block are there", &ShardGradients},
 }};
 
 constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kMatrices = "tensor-parallel",
                            kStages = "pipeline";
+
+// It writes the parts of shared matrices itself, so that GPUs at one place of the replicas share them
+// further.
+bool IsSharded(std::string_view name) { return name == kShards || name.starts_with("zero"); }
 
 const GraphStrategy* Find(std::string_view name) {
   const auto* found = std::ranges::find(kGraphStrategies, name, &GraphStrategy::name);
@@ -38,7 +45,9 @@ const GraphStrategy* Find(std::string_view name) {
 [[noreturn]] void RefuseProduct(std::string_view text) {
   Throw(Code::kInvalidArgument,
         "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, "
-        "fsdp or pipeline in its place, data-parallel+pipeline:2, or the last with +tensor-parallel:2",
+        "fsdp, zero1, zero2 or pipeline in its place, data-parallel+pipeline:2, data-parallel+fsdp:2, or one "
+        "of "
+        "these with +tensor-parallel:2",
         text);
 }
 
@@ -57,7 +66,8 @@ std::vector<Factor> FactorsOf(std::string_view text) {
     if (colon < part.size()) {
       const char* last = part.data() + part.size();
       const auto [stop, error] = std::from_chars(part.data() + colon + 1, last, factor.gpus);
-      if (error != std::errc() || stop != last || factor.gpus < 1) RefuseProduct(text);
+      const bool is_plain = error == std::errc() && stop == last && part[colon + 1] != '0';
+      if (!is_plain || factor.gpus < 1) RefuseProduct(text);
     }
     if (Find(factor.name) == nullptr || (factor.gpus > 0) != (begin > 0)) RefuseProduct(text);
     factors.push_back(factor);
@@ -93,25 +103,25 @@ StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
   RewriteInput outer = input;
   if (shares) {
     CheckGroups(matrices, static_cast<int>(input.gpus.size()));
-    if (factors.size() == 2 && factors[0].name == kShards) return ShardOverGroups(input, matrices.gpus);
-    outer.sharers = matrices.gpus;
-    outer.gpus.clear();
-    for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(matrices.gpus))
-      outer.gpus.push_back(input.gpus[i]);
     factors.pop_back();
+    outer.sharers = matrices.gpus;
   }
   const std::string_view first = factors[0].name, last = factors.back().name;
-  const bool is_known = factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages)
-                        : factors.size() == 2 ? first == kReplicas && last.starts_with(kStages)
-                                              : false;
+  const bool is_known =
+      factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages) || IsSharded(first)
+      : factors.size() == 2 ? first == kReplicas && (last.starts_with(kStages) || last == kShards)
+                            : false;
   if (!is_known) RefuseProduct(text);
   if (factors.size() == 2) {
-    const auto gpus = static_cast<int>(outer.gpus.size());
-    CheckGroups(factors[1], gpus);
-    outer.groups = gpus / factors[1].gpus;
+    const int wide = static_cast<int>(input.gpus.size()) / outer.sharers;
+    CheckGroups(factors[1], wide);
+    outer.groups = wide / factors[1].gpus;
   }
-  StepGraph step = Find(last)->rewrite(outer);
-  return shares ? SplitInGroups(input, step, matrices.gpus) : std::move(step);
+  if (!shares || IsSharded(last)) return Find(last)->rewrite(outer);
+  outer.gpus.clear();
+  for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(matrices.gpus))
+    outer.gpus.push_back(input.gpus[i]);
+  return SplitInGroups(input, Find(last)->rewrite(outer), matrices.gpus);
 }
 
 }  // namespace lanescope

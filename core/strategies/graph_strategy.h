@@ -26,7 +26,7 @@ struct RewriteInput {
   const Machine& machine;
   const CostModel& costs;
   // That nodes are written for, in so many groups that have the whole model each. Each GPU stands for so many
-  // that share what it gets.
+  // that share what it gets; strategies that keep parts of variables have all of these here.
   std::vector<DeviceId> gpus = machine.Gpus();
   int groups = 1;
   int sharers = 1;
@@ -45,16 +45,17 @@ bool IsGraphStrategy(std::string_view text);
 // `text`: a name, or a product. Of "data-parallel+tensor-parallel:2" every replica is of two GPUs, which
 // share its matrices, and of "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every
 // replica is a pipeline of four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs
-// each. GPUs of a group follow each other. Throws InvalidArgument for any other text, and where the groups do
+// each. Of "data-parallel+fsdp:4" four replicas have the parts of a variable among them, and the others the
+// same. GPUs of a group follow each other. Throws InvalidArgument for any other text, and where the groups do
 // not divide the GPUs.
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input);
 
 // core/strategies/
 StepGraph ReplicateOverBatch(const RewriteInput& input);
 StepGraph ShardOverBatch(const RewriteInput& input);
+StepGraph ShardGradients(const RewriteInput& input);
+StepGraph ShardOptimizer(const RewriteInput& input);
 StepGraph SplitOverMatrices(const RewriteInput& input);
-// The replicas of ShardOverBatch are of so many GPUs, which share their matrices.
-StepGraph ShardOverGroups(const RewriteInput& input, int group);
 StepGraph WritePipeline1F1B(const RewriteInput& input);
 StepGraph WritePipelineGPipe(const RewriteInput& input);
 

@@ -59,6 +59,15 @@ Choices ElementWise(const LayoutQuery& query) {
 
 // --- other shapes of the same elements ---
 
+// Of a node below "gradients/" the module whose gradient it serves, which people know by name.
+std::string_view ForwardName(std::string_view node) {
+  constexpr std::string_view kGradients = "gradients/";
+  const size_t begin = node.find(kGradients);
+  if (begin == std::string_view::npos || (begin > 0 && node[begin - 1] != '/')) return node;
+  const std::string_view forward = node.substr(begin + kGradients.size());
+  return forward.substr(0, forward.rfind('/'));
+}
+
 // An axis that is heads times their size, taken apart: the heads have to divide.
 void CheckHeads(const LayoutQuery& query, const Shape& from, const Shape& to, const Layout& parts) {
   int64_t before = 1, rows = 1;
@@ -73,7 +82,7 @@ void CheckHeads(const LayoutQuery& query, const Shape& from, const Shape& to, co
         Code::kInvalidArgument,
         "tensor-parallel: the {} heads of '{}' cannot be shared out evenly over {} GPUs; the nearest number "
         "that divides them is {}",
-        heads, query.node.name, query.devices, nearest);
+        heads, ForwardName(query.node.name), query.devices, nearest);
   }
 }
 

@@ -22,10 +22,22 @@ using sims::plans::Sharding;
 constexpr int kMostDevices = 16;
 constexpr int kWarmup = 1;
 
-StrategyOfPlan OfReplicas(const Plan& plan) {
-  if (plan.shard == Sharding::kNone) return {"data-parallel", "", ""};
-  if (plan.shard == Sharding::kZero3 || plan.shard == Sharding::kFsdp2) return {"fsdp", "", ""};
-  return {"", fmt::format("no strategy shards as {} does", sims::plans::ShardingName(plan.shard)), ""};
+std::string OfReplicas(const Plan& plan) {
+  switch (plan.shard) {
+    case Sharding::kNone:
+      break;
+    case Sharding::kZero1:
+      return "zero1";
+    case Sharding::kZero2:
+      return "zero2";
+    case Sharding::kZero3:
+    case Sharding::kFsdp2:
+      return "fsdp";
+    case Sharding::kHsdp:
+      if (plan.shard_ways() == plan.dp) return "fsdp";
+      if (plan.shard_ways() > 1) return fmt::format("data-parallel+fsdp:{}", plan.shard_ways());
+  }
+  return "data-parallel";
 }
 
 struct Trained {
@@ -57,9 +69,9 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
   if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again", ""};
   if (plan.vpp > 1) return {"", "no strategy interleaves the stages of a pipeline (vpp)", ""};
   // Outer factors first: replicas of stages of GPUs that share matrices.
-  StrategyOfPlan how = plan.dp > 1 ? OfReplicas(plan) : StrategyOfPlan{};
-  if (plan.dp > 1 && how.strategy.empty()) return how;
-  if (plan.pp > 1 && how.strategy == "fsdp") return {"", "no strategy shards the stages of a pipeline", ""};
+  StrategyOfPlan how{plan.dp > 1 ? OfReplicas(plan) : "", "", ""};
+  if (plan.pp > 1 && plan.dp > 1 && how.strategy != "data-parallel")
+    return {"", "no strategy shards the stages of a pipeline", ""};
   const auto add = [&](const char* name, int gpus) {
     if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
   };
