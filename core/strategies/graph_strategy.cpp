@@ -15,10 +15,12 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 7> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 8> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
+    {"expert-parallel", "the same as data-parallel, but of the experts of a mixture a part on each GPU",
+     &ShareExperts},
     {"pipeline", "cuts the graph into a stage for each GPU and the batch into micro-batches: 1F1B",
      &WritePipeline1F1B},
     {"pipeline-gpipe", "the same, but all micro-batches forward before any backward", &WritePipelineGPipe},
@@ -31,7 +33,7 @@ constexpr std::array<GraphStrategy, 7> kGraphStrategies{{
 }};
 
 constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kMatrices = "tensor-parallel",
-                           kStages = "pipeline";
+                           kStages = "pipeline", kExperts = "expert-parallel";
 
 // It writes the parts of shared matrices itself, so that GPUs at one place of the replicas share them
 // further.
@@ -44,10 +46,9 @@ const GraphStrategy* Find(std::string_view name) {
 
 [[noreturn]] void RefuseProduct(std::string_view text) {
   Throw(Code::kInvalidArgument,
-        "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, "
-        "fsdp, zero1, zero2 or pipeline in its place, data-parallel+pipeline:2, data-parallel+fsdp:2, or one "
-        "of "
-        "these with +tensor-parallel:2",
+        "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, fsdp, zero1, zero2 "
+        "or pipeline in its place, data-parallel+pipeline:2 or data-parallel+fsdp:2, also with "
+        "+tensor-parallel:2, or data-parallel+expert-parallel:2",
         text);
 }
 
@@ -109,7 +110,8 @@ StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
   const std::string_view first = factors[0].name, last = factors.back().name;
   const bool is_known =
       factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages) || IsSharded(first)
-      : factors.size() == 2 ? first == kReplicas && (last.starts_with(kStages) || last == kShards)
+      : factors.size() == 2 ? first == kReplicas && (last.starts_with(kStages) || last == kShards ||
+                                                     (last == kExperts && !shares))
                             : false;
   if (!is_known) RefuseProduct(text);
   if (factors.size() == 2) {

@@ -55,6 +55,7 @@ StepGraph ReplicateOverBatch(const RewriteInput& input);
 StepGraph ShardOverBatch(const RewriteInput& input);
 StepGraph ShardGradients(const RewriteInput& input);
 StepGraph ShardOptimizer(const RewriteInput& input);
+StepGraph ShareExperts(const RewriteInput& input);
 StepGraph SplitOverMatrices(const RewriteInput& input);
 StepGraph WritePipeline1F1B(const RewriteInput& input);
 StepGraph WritePipelineGPipe(const RewriteInput& input);

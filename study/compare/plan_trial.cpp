@@ -40,6 +40,18 @@ std::string OfReplicas(const Plan& plan) {
   return "data-parallel";
 }
 
+// Experts are split within replicas, which share no more than those.
+StrategyOfPlan OfExperts(const Plan& plan) {
+  if (plan.tp > 1 || plan.pp > 1)
+    return {"", "no strategy splits experts (ep) beside matrices or layers", ""};
+  if (plan.shard != Sharding::kNone)
+    return {"",
+            fmt::format("no strategy splits experts (ep) and shards as {} does", ShardingName(plan.shard)),
+            ""};
+  if (plan.ep == plan.dp) return {"expert-parallel", "", ""};
+  return {fmt::format("data-parallel+expert-parallel:{}", plan.ep), "", ""};
+}
+
 struct Trained {
   double step_ns = 0, loss = 0;
 };
@@ -64,11 +76,11 @@ Trained Train(const Workload& workload, const std::string& strategy, int devices
 StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
   if (plan.gpus() == 1) return {"single", "", ""};
-  if (plan.cp > 1 || plan.ep > 1)
-    return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)"), ""};
+  if (plan.cp > 1) return {"", "no strategy splits sequences (cp)", ""};
   if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again", ""};
   if (plan.vpp > 1) return {"", "no strategy interleaves the stages of a pipeline (vpp)", ""};
   // Outer factors first: replicas of stages of GPUs that share matrices.
+  if (plan.ep > 1) return OfExperts(plan);
   StrategyOfPlan how{plan.dp > 1 ? OfReplicas(plan) : "", "", ""};
   if (plan.pp > 1 && plan.dp > 1 && how.strategy != "data-parallel")
     return {"", "no strategy shards the stages of a pipeline", ""};

@@ -37,6 +37,10 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=2,tp=2,pp=4"), "data-parallel+pipeline:4+tensor-parallel:2");
   EXPECT_EQ(StrategyFor("dp=2,tp=2,shard=fsdp2"), "fsdp+tensor-parallel:2");
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=fsdp2")).why_not, HasSubstr("stages"));
+  EXPECT_EQ(StrategyFor("dp=4,ep=4"), "expert-parallel");
+  EXPECT_EQ(StrategyFor("dp=4,ep=2"), "data-parallel+expert-parallel:2");
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=4,ep=2,shard=zero1")).why_not, HasSubstr("zero1"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,tp=2,ep=2")).why_not, HasSubstr("matrices"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=zero1")).why_not, HasSubstr("stages"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("pp=2,vpp=2")).why_not, HasSubstr("vpp"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2")).why_not, HasSubstr("cp"));
