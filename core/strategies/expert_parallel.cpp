@@ -27,7 +27,7 @@ StepGraph ShareExperts(const RewriteInput& input) {
   const ExpertParts experts = SplitExperts(input.graph, input.spec, input.info, group);
   const GraphInfo info = InferGraph(experts.graph, StepRequestOf(experts.graph, experts.spec).feeds);
   const RewriteInput split{experts.graph, experts.spec, info, input.machine, input.costs, gpus};
-  // What stands once is of the first group.
+  // Nodes that stand once are of the first group.
   const auto device = [&](NodeId node, int replica) {
     const int part = experts.part[node];
     if (part < 0 && replica < 0) return std::string();

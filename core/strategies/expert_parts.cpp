@@ -114,7 +114,7 @@ class Splitter {
     return parts.size() == 1 ? *parts.begin() : -1;
   }
 
-  // What each part has of a sum, added up there, so that it crosses the GPUs once.
+  // Each part's terms of a sum, added up there, so that it crosses the GPUs once.
   std::vector<Endpoint> SumsOfParts(const Node& sum) {
     std::vector<Endpoint> terms;
     std::vector<Parts> by_part(static_cast<size_t>(parts_));
@@ -197,7 +197,7 @@ class Splitter {
     }
     return copies;
   }
-  // Of what the node gives, or updates.
+  // The shape that the node gives, or updates.
   Shape ShapeOf(NodeId id) const {
     if (!stacks_.IsUpdate(id)) return stacks_.IsVariable(id) ? Shape() : info_.of({id, 0}).shape;
     return graph_.node(graph_.node(id).inputs[0].node).GetShapeAttr("shape");
@@ -238,7 +238,7 @@ class Splitter {
     return parts;
   }
 
-  // Of an update, the tensor that it gives; of others their parts one behind the other.
+  // The parts of a node, one behind the other.
   Endpoint Joined(Endpoint of) {
     if (const auto known = joined_.find(of.node); known != joined_.end()) return known->second;
     const std::string scope = fmt::format("{}{}_{}/", kScope, graph_.node(of.node).name, of.output);
@@ -284,7 +284,8 @@ class Splitter {
     RenameRun(graph_, tensor, nodes, &result_.spec);
   }
 
-  // What nodes of one part alone need is of that part: what a product of an expert takes of the tokens.
+  // A node that nodes of one part alone need is of that part: what a product of an expert takes of the
+  // tokens.
   void TakeServants() {
     while (result_.part.size() < result_.graph.num_nodes()) result_.part.Add(-1);
     const Fanout fanout = ComputeFanout(result_.graph);

@@ -24,7 +24,7 @@ class ExpertStacks {
   // The first stack whose experts do not divide by `parts`; none: they all do.
   NodeId FindOdd(int parts) const;
   bool IsVariable(NodeId id) const { return experts_.contains(id); }
-  // Of a variable that is a stack.
+  // How many experts a variable has that is a stack.
   int64_t ExpertsOf(NodeId variable) const { return experts_.at(variable); }
   // The variable, or what is computed of it element by element or by turning the other axes.
   bool IsInParts(NodeId id) const { return in_parts_[id] != 0; }

@@ -59,7 +59,8 @@ Choices ElementWise(const LayoutQuery& query) {
 
 // --- other shapes of the same elements ---
 
-// Of a node below "gradients/" the module whose gradient it serves, which people know by name.
+// The module whose gradient a node below "gradients/" serves: people know it by name. Other nodes are
+// themselves.
 std::string_view ForwardName(std::string_view node) {
   constexpr std::string_view kGradients = "gradients/";
   const size_t begin = node.find(kGradients);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step needs of its graph. Internal to core.
+// Nodes that a step needs of its graph. Internal to core.
 #pragma once
 
 #include <string>

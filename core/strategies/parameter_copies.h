@@ -24,7 +24,7 @@ class ParameterCopies {
 
   // A variable, or the value of one, on these devices.
   const Shards& Of(Endpoint of, const std::vector<std::string>& devices);
-  // Of the variables that have copies, the nodes among these that write them.
+  // By variable that has copies: the nodes among these that write it.
   std::map<NodeId, std::vector<NodeId>> UpdatesAmong(const IdVector<NodeId, char>& needed) const;
 
   struct Renewal {

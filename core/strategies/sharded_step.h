@@ -19,7 +19,7 @@ struct ShardedNode {
   bool added = false;    // it joins what the replicas made, as sums of their gradients do
   int place = 0;         // of the GPU that it is on, among those that share a replica
 };
-// What of a step is in parts, by the stages of ZeRO (Rajbhandari et al., 2020).
+// How much of a step is in parts, by the stages of ZeRO (Rajbhandari et al., 2020).
 enum class ZeroStage : uint8_t {
   kOptimizer = 1,   // gradients are scattered when the backward pass is over
   kGradients = 2,   // those of a block as soon as they are there
