@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include <array>
+#include <utility>
 
 namespace lanescope {
 
@@ -12,11 +12,20 @@ NodeBuilder BlockCollectives::New(std::string_view op, const std::string& scope,
   return nodes_.New(op, fmt::format("{}{}_{}", scope, name, device), devices_[device]);
 }
 
+std::vector<BlockCollectives::Keys> BlockCollectives::NewGroups(const std::string& scope) {
+  std::vector<Keys> keys;
+  for (size_t first = 0; first < count(); first += group_) {
+    keys.push_back(nodes_.NewGroup(
+        group_ == count() ? scope : fmt::format("{}group_{}/", scope, first / group_), group_));
+  }
+  return keys;
+}
+
 std::vector<Shards> BlockCollectives::Gather(const std::string& scope, const std::vector<Shards>& parts,
                                              const std::vector<Shape>& shapes,
                                              const std::vector<NodeId>& after) {
-  const auto devices = static_cast<int64_t>(count());
-  const std::array<Endpoint, 3> keys = nodes_.NewGroup(scope, count());
+  const auto devices = static_cast<int64_t>(group_);
+  const std::vector<Keys> keys = NewGroups(scope);
   std::vector<Endpoint> wanted;
   std::vector<int64_t> columns;
   for (const Shape& shape : shapes) {
@@ -36,7 +45,7 @@ std::vector<Shards> BlockCollectives::Gather(const std::string& scope, const std
     const Endpoint part =
         joined ? New("ConcatV2", scope, "parts", r).Inputs(own).Input(first).Build() : own[0];
     NodeBuilder gather = New("CollectiveGatherV2", scope, "gather", r);
-    gather.Input(part).Inputs(keys);
+    gather.Input(part).Inputs(keys[r / group_]);
     if (after[r].exists()) gather.ControlInput(after[r]);
     Endpoint all = gather.Build();
     if (joined) {
@@ -54,11 +63,27 @@ std::vector<Shards> BlockCollectives::Gather(const std::string& scope, const std
   return whole;
 }
 
+std::vector<Endpoint> BlockCollectives::MeanOverGroups(const std::string& scope,
+                                                       std::vector<Endpoint> parts) {
+  const size_t groups = count() / group_;
+  if (groups == 1) return parts;
+  for (size_t place = 0; place < group_; ++place) {
+    const Keys keys = nodes_.NewGroup(fmt::format("{}place_{}/", scope, place), groups);
+    for (size_t r = place; r < count(); r += group_) {
+      NodeBuilder mean = New("CollectiveReduceV2", scope, "mean", r);
+      mean.Input(parts[r]).Inputs(keys).Attr("merge_op", "Add").Attr("final_op", "Div");
+      parts[r] = mean.Build();
+    }
+  }
+  return parts;
+}
+
 std::vector<Shards> BlockCollectives::ScatterMean(const std::string& scope,
                                                   const std::vector<Shards>& tensors,
-                                                  const std::vector<int64_t>& elements) {
-  const auto devices = static_cast<int64_t>(count());
-  const std::array<Endpoint, 3> keys = nodes_.NewGroup(scope, count());
+                                                  const std::vector<int64_t>& elements,
+                                                  const std::vector<NodeId>& after) {
+  const auto devices = static_cast<int64_t>(group_);
+  const std::vector<Keys> keys = NewGroups(scope);
   std::vector<int64_t> columns;
   for (const int64_t each : elements) columns.push_back(each / devices);
   const bool joined = tensors.size() > 1;
@@ -66,7 +91,7 @@ std::vector<Shards> BlockCollectives::ScatterMean(const std::string& scope,
                  second = joined ? nodes_.Number(scope + "second", 1) : Endpoint(),
                  sizes = joined ? nodes_.Numbers(scope + "columns", columns) : Endpoint(),
                  rows = joined ? nodes_.Numbers(scope + "rows", {devices, -1}) : Endpoint();
-  std::vector<Shards> parts(tensors.size());
+  std::vector<Endpoint> scattered;
   for (size_t r = 0; r < count(); ++r) {
     Shards own;
     for (const Shards& each : tensors) {
@@ -78,19 +103,22 @@ std::vector<Shards> BlockCollectives::ScatterMean(const std::string& scope,
     const Endpoint all =
         joined ? New("ConcatV2", scope, "tensors", r).Inputs(own).Input(second).Build() : own[0];
     const Endpoint flat = nodes_.Flat(fmt::format("{}{}/", scope, r), all, devices_[r]);
-    Endpoint part = New("CollectiveReduceScatterV2", scope, "scatter", r)
-                        .Input(flat)
-                        .Inputs(keys)
-                        .Attr("merge_op", "Add")
-                        .Attr("final_op", "Div")
-                        .Build();
+    NodeBuilder scatter = New("CollectiveReduceScatterV2", scope, "scatter", r);
+    scatter.Input(flat).Inputs(keys[r / group_]).Attr("merge_op", "Add").Attr("final_op", "Div");
+    if (after[r].exists()) scatter.ControlInput(after[r]);
+    scattered.push_back(scatter.Build());
+  }
+  std::vector<Shards> parts(tensors.size());
+  for (const Endpoint part : MeanOverGroups(scope, std::move(scattered))) {
+    const size_t r = parts[0].size();
+    Endpoint pieces = part;
     if (joined) {
       NodeBuilder split = New("SplitV", scope, "split", r);
       split.Input(part).Input(sizes).Input(first);
-      part = split.Attr("num_split", static_cast<int64_t>(tensors.size())).Build();
+      pieces = split.Attr("num_split", static_cast<int64_t>(tensors.size())).Build();
     }
     for (size_t i = 0; i < tensors.size(); ++i)
-      parts[i].push_back({part.node, joined ? static_cast<int>(i) : part.output});
+      parts[i].push_back({pieces.node, joined ? static_cast<int>(i) : pieces.output});
   }
   return parts;
 }

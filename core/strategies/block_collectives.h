@@ -3,6 +3,7 @@
 // core.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -19,24 +20,32 @@ using Shards = std::vector<Endpoint>;  // by device
 // other, so that each is some of the columns.
 class BlockCollectives {
  public:
-  // Both must outlive it.
-  BlockCollectives(StepNodes* nodes, const std::vector<std::string>& devices)
-      : nodes_(*nodes), devices_(devices) {}
+  // Both must outlive it. So many devices that follow each other have all parts among them.
+  BlockCollectives(StepNodes* nodes, const std::vector<std::string>& devices, size_t group)
+      : nodes_(*nodes), devices_(devices), group_(group) {}
 
   // The whole tensors on every device, of these shapes, from flat parts. `after`, by device: what the
   // collective waits for, or none.
   std::vector<Shards> Gather(const std::string& scope, const std::vector<Shards>& parts,
                              const std::vector<Shape>& shapes, const std::vector<NodeId>& after);
-  // The flat parts of the mean of the devices' tensors, which have so many elements.
+  // The flat parts of the mean of all devices' tensors, which have so many elements: scattered in each group,
+  // then averaged over the devices at one place of the groups.
   std::vector<Shards> ScatterMean(const std::string& scope, const std::vector<Shards>& tensors,
-                                  const std::vector<int64_t>& elements);
+                                  const std::vector<int64_t>& elements, const std::vector<NodeId>& after);
 
  private:
+  using Keys = std::array<Endpoint, 3>;  // size, group and instance of a collective
+
   size_t count() const { return devices_.size(); }
+  // By group.
+  std::vector<Keys> NewGroups(const std::string& scope);
+  // Every device's mean with those at its place in the other groups.
+  std::vector<Endpoint> MeanOverGroups(const std::string& scope, std::vector<Endpoint> parts);
   NodeBuilder New(std::string_view op, const std::string& scope, std::string_view name, size_t device);
 
   StepNodes& nodes_;
   const std::vector<std::string>& devices_;
+  const size_t group_;
 };
 
 }  // namespace lanescope

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -112,43 +113,54 @@ IdVector<NodeId, ShardedNode> ShardedNodesOf(const RewriteInput& input,
   return nodes;
 }
 
-}  // namespace
+// Every node of the step in the parts that it has, where GPUs share its matrices.
+IdVector<NodeId, ShardedNode> NodesInParts(const IdVector<NodeId, ShardedNode>& nodes,
+                                           const IdVector<NodeId, PartOfNode>& origins) {
+  IdVector<NodeId, ShardedNode> in_parts;
+  for (const PartOfNode& origin : origins) {
+    ShardedNode node = nodes[origin.of];
+    node.place = std::max(origin.place, 0);
+    in_parts.Add(node);
+  }
+  return in_parts;
+}
 
-StepGraph ShardOverBatch(const RewriteInput& input) { return ShardOverGroups(input, 1, SplitBy::kMatrices); }
-
-// A GPU of a group has its part of the variables with the GPUs at its place in the other groups.
-StepGraph ShardOverGroups(const RewriteInput& input, int group, SplitBy by) {
-  if (input.gpus.size() < 2) Throw(Code::kInvalidArgument, "fsdp: the machine has fewer than two GPUs");
-  if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "fsdp: {}", kNoBatchAxis);
-  const std::vector<std::vector<std::string>> groups = GroupsOf(input, group);
+// A GPU of those that share a replica has its part of the variables with the GPUs at its place in the other
+// replicas of its group.
+StepGraph Shard(const RewriteInput& input, std::string_view strategy, ZeroStage stage) {
+  if (input.gpus.size() < 2)
+    Throw(Code::kInvalidArgument, "{}: the machine has fewer than two GPUs", strategy);
+  if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "{}: {}", strategy, kNoBatchAxis);
+  const std::vector<std::vector<std::string>> replicas = GroupsOf(input, input.sharers);
   IdVector<NodeId, ReplicaRole> roles = FindReplicaRoles(input.graph, input.spec);
   const Fanout fanout = ComputeFanout(input.graph);
   ReplicateComputedOfVariables(input.graph, fanout, &roles);
   GiveToUpdates(input.graph, fanout, &roles);
-  const ReplicaPlan plan{.strategy = "fsdp",
+  const ReplicaPlan plan{.strategy = strategy,
                          .scope = "replica_",
-                         .replicas = static_cast<int>(groups.size()),
+                         .replicas = static_cast<int>(replicas.size()),
                          .device = [&](NodeId, int replica) {
-                           return replica < 0 ? std::string() : groups[static_cast<size_t>(replica)][0];
+                           return replica < 0 ? std::string() : replicas[static_cast<size_t>(replica)][0];
                          }};
   StepGraph step = Replicate(input, plan, roles).step;
   IdVector<NodeId, ShardedNode> nodes = ShardedNodesOf(input, roles, plan.replicas, step.graph);
-  if (group > 1) {
+  if (input.sharers > 1) {
     IdVector<NodeId, PartOfNode> origins;
-    step = SplitInGroups(input, step, group, by, &origins);
-    IdVector<NodeId, ShardedNode> in_parts;
-    for (const PartOfNode& origin : origins) {
-      ShardedNode node = nodes[origin.of];
-      node.place = std::max(origin.place, 0);
-      in_parts.Add(node);
-    }
-    nodes = std::move(in_parts);
+    step = SplitInGroups(input, step, input.sharers, input.split, &origins);
+    nodes = NodesInParts(nodes, origins);
   }
-  std::vector<std::vector<std::string>> by_place(static_cast<size_t>(group));
-  for (const std::vector<std::string>& devices : groups) {
+  std::vector<std::vector<std::string>> by_place(static_cast<size_t>(input.sharers));
+  for (const std::vector<std::string>& devices : replicas) {
     for (size_t place = 0; place < devices.size(); ++place) by_place[place].push_back(devices[place]);
   }
-  return WriteShardedStep(step, nodes, by_place);
+  return WriteShardedStep(step, nodes, by_place,
+                          {strategy, stage, replicas.size() / static_cast<size_t>(input.groups)});
 }
+
+}  // namespace
+
+StepGraph ShardOverBatch(const RewriteInput& input) { return Shard(input, "fsdp", ZeroStage::kParameters); }
+StepGraph ShardGradients(const RewriteInput& input) { return Shard(input, "zero2", ZeroStage::kGradients); }
+StepGraph ShardOptimizer(const RewriteInput& input) { return Shard(input, "zero1", ZeroStage::kOptimizer); }
 
 }  // namespace lanescope

@@ -17,10 +17,12 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 10> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
+    {"expert-parallel", "the same as data-parallel, but of the experts of a mixture a part on each GPU",
+     &ShareExperts},
     {"pipeline", "cuts the graph into a stage for each GPU and the batch into micro-batches: 1F1B",
      &WritePipeline1F1B},
     {"pipeline-gpipe", "the same, but all micro-batches forward before any backward", &WritePipelineGPipe},
@@ -36,11 +38,19 @@ constexpr std::array<GraphStrategy, 10> kGraphStrategies{{
      &SplitOverMatricesAndTokens},
     {"context-parallel", "of every sequence a part on each GPU; attention gathers keys and values",
      &SplitOverTokens},
+    {"zero1", "data-parallel with whole parameters on each GPU, but of the optimizer's state a part",
+     &ShardOptimizer},
+    {"zero2", "the same, and gradients in parts as soon as those of a block are there", &ShardGradients},
 }};
 
 constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kStages = "pipeline",
-                           kPartsOfStages = "pipeline-interleaved-", kAgain = "recompute+";
+                           kExperts = "expert-parallel", kPartsOfStages = "pipeline-interleaved-",
+                           kAgain = "recompute+";
 constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens};
+
+// It writes the parts of what GPUs share itself, so that those at one place of the replicas share them
+// further.
+bool IsSharded(std::string_view name) { return name == kShards || name.starts_with("zero"); }
 
 const GraphStrategy* Find(std::string_view name) {
   const auto* found = std::ranges::find(kGraphStrategies, name, &GraphStrategy::name);
@@ -49,10 +59,10 @@ const GraphStrategy* Find(std::string_view name) {
 
 [[noreturn]] void RefuseProduct(std::string_view text) {
   Throw(Code::kInvalidArgument,
-        "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, "
-        "fsdp or pipeline in place of data-parallel, data-parallel+pipeline:2, or the last with "
-        "+tensor-parallel:2; sequence-parallel or context-parallel in place of tensor-parallel; each may follow "
-        "recompute+",
+        "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, fsdp, zero1, zero2 "
+        "or pipeline in place of data-parallel, sequence-parallel or context-parallel in place of "
+        "tensor-parallel; data-parallel+pipeline:2 or data-parallel+fsdp:2, also with +tensor-parallel:2; "
+        "data-parallel+expert-parallel:2; each may follow recompute+",
         text);
 }
 
@@ -140,25 +150,27 @@ StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
   }
   if (shares) {
     CheckGroups(inner, static_cast<int>(input.gpus.size()));
-    if (factors.size() == 2 && factors[0].name == kShards) return ShardOverGroups(input, inner.gpus, *split);
-    outer.sharers = inner.gpus;
-    outer.gpus.clear();
-    for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(inner.gpus))
-      outer.gpus.push_back(input.gpus[i]);
     factors.pop_back();
+    outer.sharers = inner.gpus;
+    outer.split = *split;
   }
   const std::string_view first = factors[0].name, last = factors.back().name;
-  const bool is_known = factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages)
-                        : factors.size() == 2 ? first == kReplicas && last.starts_with(kStages)
-                                              : false;
+  const bool is_known =
+      factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages) || IsSharded(first)
+      : factors.size() == 2 ? first == kReplicas && (last.starts_with(kStages) || last == kShards ||
+                                                     (last == kExperts && !shares))
+                            : false;
   if (!is_known) RefuseProduct(text);
   if (factors.size() == 2) {
-    const auto gpus = static_cast<int>(outer.gpus.size());
-    CheckGroups(factors[1], gpus);
-    outer.groups = gpus / factors[1].gpus;
+    const int wide = static_cast<int>(input.gpus.size()) / outer.sharers;
+    CheckGroups(factors[1], wide);
+    outer.groups = wide / factors[1].gpus;
   }
-  StepGraph step = Find(last)->rewrite(outer);
-  return shares ? SplitInGroups(input, step, inner.gpus, *split) : std::move(step);
+  if (!shares || IsSharded(last)) return Find(last)->rewrite(outer);
+  outer.gpus.clear();
+  for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(inner.gpus))
+    outer.gpus.push_back(input.gpus[i]);
+  return SplitInGroups(input, Find(last)->rewrite(outer), inner.gpus, *split);
 }
 
 }  // namespace lanescope

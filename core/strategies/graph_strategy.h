@@ -11,6 +11,7 @@
 #include "core/inputs/run_spec.h"
 #include "core/machine/machine.h"
 #include "core/schedule/cost.h"
+#include "core/strategies/split_by.h"
 
 namespace lanescope {
 
@@ -26,11 +27,12 @@ struct RewriteInput {
   const Machine& machine;
   const CostModel& costs;
   // That nodes are written for, in so many groups that have the whole model each. Each GPU stands for so many
-  // that share what it gets.
+  // that share what it gets; strategies that keep parts of variables have all of these here.
   std::vector<DeviceId> gpus = machine.Gpus();
   int groups = 1;
   int sharers = 1;
-  int stage_parts = 2;  // of the model on each stage of an interleaved pipeline
+  SplitBy split = SplitBy::kMatrices;  // how these share it
+  int stage_parts = 2;                 // of the model on each stage of an interleaved pipeline
 };
 
 struct GraphStrategy {
@@ -46,15 +48,19 @@ bool IsGraphStrategy(std::string_view text);
 // `text`: a name, or a product. Of "data-parallel+tensor-parallel:2" every replica is of two GPUs, which
 // share its matrices; sequence-parallel and context-parallel stand where tensor-parallel does. And of
 // "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every replica is a pipeline of
-// four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs each. GPUs of a group
-// follow each other. "recompute+" comes before any of these, and changes the graph that they take; a stage of
-// "pipeline-interleaved-3" has three parts of the model. Throws InvalidArgument for any other text, and where
-// the groups do not divide the GPUs.
+// four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs each. Of
+// "data-parallel+fsdp:4" four replicas have the parts of a variable among them, and the others the same. GPUs
+// of a group follow each other. "recompute+" comes before any of these, and changes the graph that they take;
+// a stage of "pipeline-interleaved-3" has three parts of the model. Throws InvalidArgument for any other
+// text, and where the groups do not divide the GPUs.
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input);
 
 // core/strategies/
 StepGraph ReplicateOverBatch(const RewriteInput& input);
 StepGraph ShardOverBatch(const RewriteInput& input);
+StepGraph ShardGradients(const RewriteInput& input);
+StepGraph ShardOptimizer(const RewriteInput& input);
+StepGraph ShareExperts(const RewriteInput& input);
 StepGraph SplitOverMatrices(const RewriteInput& input);
 StepGraph SplitOverMatricesAndTokens(const RewriteInput& input);
 StepGraph SplitOverTokens(const RewriteInput& input);

@@ -59,6 +59,16 @@ Choices ElementWise(const LayoutQuery& query) {
 
 // --- other shapes of the same elements ---
 
+// The module whose gradient a node below "gradients/" serves: people know it by name. Other nodes are
+// themselves.
+std::string_view ForwardName(std::string_view node) {
+  constexpr std::string_view kGradients = "gradients/";
+  const size_t begin = node.find(kGradients);
+  if (begin == std::string_view::npos || (begin > 0 && node[begin - 1] != '/')) return node;
+  const std::string_view forward = node.substr(begin + kGradients.size());
+  return forward.substr(0, forward.rfind('/'));
+}
+
 // An axis that is heads times their size, taken apart: the heads have to divide.
 void CheckHeads(const LayoutQuery& query, const Shape& from, const Shape& to, const Layout& parts) {
   if (query.by_tokens) return;
@@ -73,7 +83,7 @@ void CheckHeads(const LayoutQuery& query, const Shape& from, const Shape& to, co
     Throw(Code::kInvalidArgument,
           "{}: the {} heads of '{}' cannot be shared out evenly over {} GPUs; the nearest number "
           "that divides them is {}",
-          StrategyOf(query.by), heads, query.node.name, query.devices, nearest);
+          StrategyOf(query.by), heads, ForwardName(query.node.name), query.devices, nearest);
   }
 }
 

@@ -14,6 +14,8 @@
 #include "core/inputs/step_request.h"
 #include "core/strategies/block_collectives.h"
 #include "core/strategies/block_readers.h"
+#include "core/strategies/needed_nodes.h"
+#include "core/strategies/parameter_copies.h"
 #include "core/strategies/renamed_run.h"
 #include "core/strategies/step_nodes.h"
 #include "core/strategies/variables_in_parts.h"
@@ -27,28 +29,38 @@ constexpr int kOnce = BlockReaders::kPasses - 1;
 class Writer {
  public:
   Writer(const StepGraph& replicas, const IdVector<NodeId, ShardedNode>& nodes,
-         const std::vector<std::vector<std::string>>& devices)
+         const std::vector<std::vector<std::string>>& devices, const Sharding& sharding)
       : graph_(replicas.graph),
         spec_(replicas.spec),
         info_(InferGraph(graph_, StepRequestOf(graph_, spec_).feeds)),
         nodes_(nodes),
         devices_(devices),
+        sharding_(sharding),
         parts_(
-            graph_, [this](NodeId id) { return at(id).replica < 0; }, devices[0].size()),
+            graph_, [this](NodeId id) { return at(id).replica < 0; }, sharding.parts),
         new_ids_(graph_.num_nodes()),
         readers_(devices[0].size()),
-        added_(&result_.graph) {
-    for (const std::vector<std::string>& of_place : devices_) collectives_.emplace_back(&added_, of_place);
+        added_(&result_.graph),
+        copies_(graph_, parts_, &result_.graph, &added_, fmt::format("{}/", sharding.strategy)),
+        over_(devices.size()) {
+    for (const std::vector<std::string>& of_place : devices_)
+      collectives_.emplace_back(&added_, of_place, sharding.parts);
     FindGathered();
     FindScattered();
   }
 
   StepGraph Run() {
     result_.spec = spec_;
-    for (const NodeId id : graph_.TopologicalOrder()) {
+    const std::vector<NodeId> order = graph_.TopologicalOrder();
+    for (const NodeId id : order) {
+      if (sharding_.stage == ZeroStage::kOptimizer && at(id).replica >= 0) WriteWhole(id);
+    }
+    for (const NodeId id : order) {
       if (!IsLazy(id)) Write(id);
     }
     RenameStep();
+    RenewCopies("renewed", {&spec_.targets, &spec_.fetches}, &result_.spec.targets);
+    RenewCopies("begun", {&spec_.init}, &result_.spec.init);
     result_.graph.extra = graph_.extra;
     return std::move(result_);
   }
@@ -56,6 +68,9 @@ class Writer {
  private:
   size_t count() const { return devices_[0].size(); }
   const ShardedNode& at(NodeId id) const { return nodes_[id]; }
+  const std::vector<std::string>& DevicesAt(NodeId id) const {
+    return devices_[static_cast<size_t>(at(id).place)];
+  }
   BlockCollectives& CollectivesAt(NodeId id) { return collectives_[static_cast<size_t>(at(id).place)]; }
   int64_t ElementsOf(Endpoint of) const {
     const Shape& shape = info_.of(of).shape;
@@ -104,6 +119,8 @@ class Writer {
 
   Endpoint Whole(Endpoint of, const ShardedNode& reader) {
     if (!parts_.Has(of.node)) return {WriteWhole(of.node), of.output};
+    if (sharding_.stage != ZeroStage::kParameters && reader.replica >= 0 && parts_.IsReadAnyTime(of.node))
+      return copies_.Of(of, DevicesAt(of.node))[static_cast<size_t>(reader.replica)];
     return Gathered(
         of, reader.replica < 0 ? kOnce : reader.pass)[static_cast<size_t>(std::max(reader.replica, 0))];
   }
@@ -130,7 +147,7 @@ class Writer {
   Node PartOf(NodeId id, size_t r) {
     Node node = graph_.node(id);
     node.name = fmt::format("{}/shard_{}", node.name, r);
-    node.device = devices_[static_cast<size_t>(at(id).place)][r];
+    node.device = DevicesAt(id)[r];
     node.attrs.erase("_output_shapes");
     node.control_inputs = ControlsOf(id, static_cast<int>(r));
     parts_.DropColocation(static_cast<int>(r), &node);
@@ -143,7 +160,7 @@ class Writer {
     Shards parts;
     for (size_t r = 0; r < count(); ++r) {
       Node node = PartOf(id, r);
-      node.attrs["shape"] = ShapeAttr{Shape{elements / static_cast<int64_t>(count())}, ""};
+      node.attrs["shape"] = ShapeAttr{Shape{elements / static_cast<int64_t>(sharding_.parts)}, ""};
       if (!node.StringAttr("shared_name", "").empty()) node.attrs["shared_name"] = node.name;
       parts.push_back({result_.graph.AddNode(std::move(node)), 0});
     }
@@ -200,16 +217,9 @@ class Writer {
   }
 
   Shards Split(Endpoint of) {
-    const std::string scope = ScopeOf(of);
-    const Endpoint flat = added_.Flat(scope, Whole(of, {}), "");
-    const Endpoint axis = added_.Number(scope + "axis", 0);
-    const Endpoint split = added_.New("Split", scope + "split", "")
-                               .Input(axis)
-                               .Input(flat)
-                               .Attr("num_split", static_cast<int64_t>(count()))
-                               .Build();
+    const NodeId split = added_.SplitFlat(ScopeOf(of), Whole(of, {}), static_cast<int64_t>(sharding_.parts));
     Shards parts;
-    for (size_t r = 0; r < count(); ++r) parts.push_back({split.node, static_cast<int>(r)});
+    for (size_t r = 0; r < count(); ++r) parts.push_back({split, static_cast<int>(r % sharding_.parts)});
     return parts;
   }
 
@@ -256,8 +266,26 @@ class Writer {
       elements.push_back(ElementsOf({mean, 0}));
     }
     std::vector<Shards> parts =
-        CollectivesAt(means[0]).ScatterMean(ScopeOf({means[0], 0}), tensors, elements);
+        CollectivesAt(means[0]).ScatterMean(ScopeOf({means[0], 0}), tensors, elements, OverAt(means[0]));
     for (size_t i = 0; i < means.size(); ++i) shards_[{means[i], 0}] = std::move(parts[i]);
+  }
+
+  // By device: where the backward pass is over, which all gradients that are scattered wait for; or none.
+  const std::vector<NodeId>& OverAt(NodeId mean) {
+    std::vector<NodeId>& over = over_[static_cast<size_t>(at(mean).place)];
+    if (!over.empty()) return over;
+    over.resize(count());
+    if (sharding_.stage != ZeroStage::kOptimizer) return over;
+    for (size_t r = 0; r < count(); ++r) {
+      NodeBuilder all = added_.New(
+          "NoOp", fmt::format("{}/over_{}_{}", sharding_.strategy, at(mean).place, r), DevicesAt(mean)[r]);
+      for (const auto& [each, together] : summed_with_) {
+        const Endpoint gradient = graph_.node(graph_.node(each).inputs[0].node).inputs[r];
+        if (at(each).place == at(mean).place) all.ControlInput(Whole(gradient, at(gradient.node)));
+      }
+      over[r] = all.Build().node;
+    }
+    return over;
   }
 
   // --- variables ---
@@ -307,8 +335,22 @@ class Writer {
   }
 
   std::string ScopeOf(Endpoint of) const {
-    return fmt::format("fsdp/{}_{}/", graph_.node(of.node).name, of.output);
+    return fmt::format("{}/{}_{}/", sharding_.strategy, graph_.node(of.node).name, of.output);
   }
+
+  // Where these need updates of variables that have copies, the copies are made again after them.
+  void RenewCopies(const std::string& name, const std::vector<const std::vector<std::string>*>& asked,
+                   std::vector<std::string>* targets) {
+    std::vector<ParameterCopies::Renewal> renewals;
+    for (const auto& [variable, updates] :
+         copies_.UpdatesAmong(NeededBy(graph_, spec_, NodesOf(graph_, asked)))) {
+      ParameterCopies::Renewal& renewal = renewals.emplace_back();
+      renewal = {variable, at(variable).place, ShardsOf({variable, 0}), {}};
+      for (const NodeId update : updates) renewal.updates.push_back(ShardsOf({update, 0}));
+    }
+    copies_.Renew(name, renewals, &collectives_, targets);
+  }
+
   // --- the step ---
 
   void RenameStep() {
@@ -327,6 +369,7 @@ class Writer {
   const GraphInfo info_;
   const IdVector<NodeId, ShardedNode>& nodes_;
   const std::vector<std::vector<std::string>>& devices_;
+  const Sharding sharding_;
   const VariablesInParts parts_;
   IdVector<NodeId, NodeId> new_ids_;  // of what is written whole
   std::map<std::pair<NodeId, int>, Shards> shards_;
@@ -338,13 +381,15 @@ class Writer {
   StepGraph result_;
   StepNodes added_;
   std::vector<BlockCollectives> collectives_;  // by place
+  ParameterCopies copies_;
+  std::vector<std::vector<NodeId>> over_;  // by place and device
 };
 
 }  // namespace
 
 StepGraph WriteShardedStep(const StepGraph& replicas, const IdVector<NodeId, ShardedNode>& nodes,
-                           const std::vector<std::vector<std::string>>& devices) {
-  return Writer(replicas, nodes, devices).Run();
+                           const std::vector<std::vector<std::string>>& devices, const Sharding& sharding) {
+  return Writer(replicas, nodes, devices, sharding).Run();
 }
 
 }  // namespace lanescope

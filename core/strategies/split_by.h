@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that have a model together share its matrices, its tokens, or both. Internal to core.
+// GPUs that have a model together share its matrices, its tokens, or both.
 #pragma once
 
 #include <cstdint>

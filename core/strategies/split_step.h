@@ -39,7 +39,5 @@ std::vector<std::vector<std::string>> GroupsOf(const RewriteInput& input, int si
 // tokens. Throws InvalidArgument where these do not divide.
 StepGraph SplitInGroups(const RewriteInput& input, const StepGraph& step, int group, SplitBy by,
                         IdVector<NodeId, PartOfNode>* origins = nullptr);
-// The replicas of ShardOverBatch are of so many GPUs, which share their matrices or tokens.
-StepGraph ShardOverGroups(const RewriteInput& input, int group, SplitBy by);
 
 }  // namespace lanescope

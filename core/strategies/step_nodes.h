@@ -34,6 +34,12 @@ class StepNodes {
     const Endpoint size = Constant(scope + "size", Tensor::FromValues(Shape{1}, std::vector<int32_t>{-1}));
     return New("Reshape", scope + "flat", device).Input(tensor).Input(size).Build();
   }
+  // A tensor in one dimension, cut into so many equal parts: the outputs.
+  NodeId SplitFlat(const std::string& scope, Endpoint tensor, int64_t parts) {
+    const Endpoint flat = Flat(scope, tensor, ""), axis = Number(scope + "axis", 0);
+    NodeBuilder split = New("Split", scope + "split", "");
+    return split.Input(axis).Input(flat).Attr("num_split", parts).Build().node;
+  }
   // Size, group key and instance key of another collective of `count` devices.
   std::array<Endpoint, 3> NewGroup(const std::string& scope, size_t count) {
     constexpr int32_t kGroup = 1;

@@ -22,10 +22,34 @@ using sims::plans::Sharding;
 constexpr int kMostDevices = 16;
 constexpr int kWarmup = 1;
 
-StrategyOfPlan OfReplicas(const Plan& plan) {
-  if (plan.shard == Sharding::kNone) return {"data-parallel", "", ""};
-  if (plan.shard == Sharding::kZero3 || plan.shard == Sharding::kFsdp2) return {"fsdp", "", ""};
-  return {"", fmt::format("no strategy shards as {} does", sims::plans::ShardingName(plan.shard)), ""};
+std::string OfReplicas(const Plan& plan) {
+  switch (plan.shard) {
+    case Sharding::kNone:
+      break;
+    case Sharding::kZero1:
+      return "zero1";
+    case Sharding::kZero2:
+      return "zero2";
+    case Sharding::kZero3:
+    case Sharding::kFsdp2:
+      return "fsdp";
+    case Sharding::kHsdp:
+      if (plan.shard_ways() == plan.dp) return "fsdp";
+      if (plan.shard_ways() > 1) return fmt::format("data-parallel+fsdp:{}", plan.shard_ways());
+  }
+  return "data-parallel";
+}
+
+// Experts are split within replicas, which share no more than those.
+StrategyOfPlan OfExperts(const Plan& plan) {
+  if (plan.tp > 1 || plan.pp > 1)
+    return {"", "no strategy splits experts (ep) beside matrices or layers", ""};
+  if (plan.shard != Sharding::kNone)
+    return {"",
+            fmt::format("no strategy splits experts (ep) and shards as {} does", ShardingName(plan.shard)),
+            ""};
+  if (plan.ep == plan.dp) return {"expert-parallel", "", ""};
+  return {fmt::format("data-parallel+expert-parallel:{}", plan.ep), "", ""};
 }
 
 struct Trained {
@@ -53,14 +77,18 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
   const bool again = plan.recompute == Recompute::kFull;
   if (plan.gpus() == 1) return {again ? "recompute" : "single", "", ""};
-  if (plan.cp > 1 || plan.ep > 1)
-    return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)"), ""};
+  if (plan.cp > 1) return {"", "no strategy splits sequences (cp)", ""};
   if (plan.recompute == Recompute::kSelective)
     return {"", "no strategy computes attention alone again (recompute=selective)", ""};
   // Outer factors first: replicas of stages of GPUs that share matrices.
-  StrategyOfPlan how = plan.dp > 1 ? OfReplicas(plan) : StrategyOfPlan{};
-  if (plan.dp > 1 && how.strategy.empty()) return how;
-  if (plan.pp > 1 && how.strategy == "fsdp") return {"", "no strategy shards the stages of a pipeline", ""};
+  if (plan.ep > 1) {
+    StrategyOfPlan how = OfExperts(plan);
+    if (again && !how.strategy.empty()) how.strategy = "recompute+" + how.strategy;
+    return how;
+  }
+  StrategyOfPlan how{plan.dp > 1 ? OfReplicas(plan) : "", "", ""};
+  if (plan.pp > 1 && plan.dp > 1 && how.strategy != "data-parallel")
+    return {"", "no strategy shards the stages of a pipeline", ""};
   const auto add = [&](const std::string& name, int gpus) {
     if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
   };

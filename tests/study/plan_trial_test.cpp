@@ -26,7 +26,12 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(FindStrategyOf(ParsePlan("tp=2,sp")).left_out, "");
   EXPECT_EQ(StrategyFor("dp=2,tp=4,sp"), "data-parallel+sequence-parallel:4");
   EXPECT_EQ(StrategyFor("pp=2"), "pipeline");
-  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=4,shard=zero1")).why_not, HasSubstr("zero1"));
+  EXPECT_EQ(StrategyFor("dp=4,shard=zero1"), "zero1");
+  EXPECT_EQ(StrategyFor("dp=4,shard=zero2"), "zero2");
+  EXPECT_EQ(StrategyFor("dp=4,shard=hsdp,shard-size=2"), "data-parallel+fsdp:2");
+  EXPECT_EQ(StrategyFor("dp=4,shard=hsdp,shard-size=4"), "fsdp");
+  EXPECT_EQ(StrategyFor("dp=2,tp=2,shard=zero1"), "zero1+tensor-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=4,tp=2,shard=hsdp,shard-size=2"), "data-parallel+fsdp:2+tensor-parallel:2");
   EXPECT_EQ(StrategyFor("dp=2,tp=4"), "data-parallel+tensor-parallel:4");
   EXPECT_EQ(StrategyFor("pp=2,tp=4"), "pipeline+tensor-parallel:4");
   EXPECT_EQ(StrategyFor("dp=2,pp=4"), "data-parallel+pipeline:4");
@@ -37,6 +42,11 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=2,pp=4,vpp=3"), "data-parallel+pipeline-interleaved-3:4");
   EXPECT_EQ(StrategyFor("recompute=full"), "recompute");
   EXPECT_EQ(StrategyFor("pp=2,tp=2,recompute=full"), "recompute+pipeline+tensor-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=4,ep=4"), "expert-parallel");
+  EXPECT_EQ(StrategyFor("dp=4,ep=2"), "data-parallel+expert-parallel:2");
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=4,ep=2,shard=zero1")).why_not, HasSubstr("zero1"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,tp=2,ep=2")).why_not, HasSubstr("matrices"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=zero1")).why_not, HasSubstr("stages"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2")).why_not, HasSubstr("cp"));
   EXPECT_EQ(StrategyFor("dp=2,recompute=full"), "recompute+data-parallel");
   EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2,recompute=full"), "recompute+fsdp");

@@ -221,7 +221,7 @@ TEST(TensorParallelTest, WordsAndLogitsStayInParts) {
 }
 
 // Queries, keys and values of one product, in heads of which each has two values.
-Workload Heads(int heads) {
+Workload Heads(int heads, const std::string& scope = "") {
   Model model;
   const int width = 2 * heads;
   const Endpoint x = model.Input("x", Shape{6, 4});
@@ -234,7 +234,7 @@ Workload Heads(int heads) {
                              .Attr("num_split", int64_t{3})
                              .Build();
   const auto in_heads = [&](int which) {
-    return model.Op("Reshape", "heads_" + std::to_string(which))
+    return model.Op("Reshape", scope + "heads_" + std::to_string(which))
         .Input({split.node, which})
         .Input(model.Numbers("shape_" + std::to_string(which), {6, heads, 2}))
         .Build();
@@ -316,6 +316,8 @@ TEST(TensorParallelTest, RefusesWhatItCannotShare) {
       RefusalOf([] { Split(Heads(6), 4); }),
       HasSubstr("the 6 heads of 'heads_0' cannot be shared out evenly over 4 GPUs; the nearest number "
                 "that divides them is 3"));
+  EXPECT_THAT(RefusalOf([] { Split(Heads(6, "gradients/h/0/attention/"), 4); }),
+              HasSubstr("the 6 heads of 'h/0/attention' cannot"));
 }
 
 }  // namespace

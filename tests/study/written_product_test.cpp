@@ -155,8 +155,8 @@ TEST(WrittenProductTest, ProductsThatAreNone) {
               HasSubstr("pipeline:4 wants several groups of 4 GPUs, and 4 are left to it"));
   for (const char* text : {"tensor-parallel:2", "data-parallel+tensor-parallel", "fsdp+pipeline:2",
                            "data-parallel+tensor-parallel:0", "data-parallel+tensor-parallel:2x",
-                           "data-parallel+", "pipeline+data-parallel:2", "data-parallel+other:2",
-                           "pipeline+recompute:2", "data-parallel+tensor-parallel:02"})
+                           "data-parallel+tensor-parallel:02", "data-parallel+", "pipeline+data-parallel:2",
+                           "data-parallel+other:2", "pipeline+recompute:2"})
     EXPECT_THAT(refusal(text), HasSubstr("give a name, or a product")) << text;
 }
 
