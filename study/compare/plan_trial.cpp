@@ -52,8 +52,8 @@ Trained Train(const Workload& workload, const std::string& strategy, int devices
 StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
   if (plan.gpus() == 1) return {"single", "", ""};
-  if (plan.cp > 1 || plan.ep > 1)
-    return {"", fmt::format("no strategy splits {}", plan.cp > 1 ? "sequences (cp)" : "experts (ep)"), ""};
+  if (plan.ep > 1) return {"", "no strategy splits experts (ep)", ""};
+  if (plan.cp > 1 && plan.tp > 1) return {"", "no strategy splits both matrices (tp) and sequences (cp)", ""};
   if (plan.recompute != Recompute::kNone) return {"", "no strategy computes activations again", ""};
   if (plan.vpp > 1) return {"", "no strategy interleaves the stages of a pipeline (vpp)", ""};
   // Outer factors first: replicas of stages of GPUs that share matrices.
@@ -65,6 +65,7 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
   };
   add("pipeline", plan.pp);
   add(plan.sp ? "sequence-parallel" : "tensor-parallel", plan.tp);
+  add("context-parallel", plan.cp);
   return how;
 }
 

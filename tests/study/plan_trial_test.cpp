@@ -34,7 +34,11 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=2,tp=2,shard=fsdp2"), "fsdp+tensor-parallel:2");
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=fsdp2")).why_not, HasSubstr("stages"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("pp=2,vpp=2")).why_not, HasSubstr("vpp"));
-  EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2")).why_not, HasSubstr("cp"));
+  EXPECT_EQ(StrategyFor("cp=2"), "context-parallel");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+context-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+context-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,pp=2"), "data-parallel+pipeline:2+context-parallel:2");
+  EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2,tp=2")).why_not, HasSubstr("cp"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=full")).why_not, HasSubstr("again"));
 }
 
