@@ -77,7 +77,8 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
   const bool again = plan.recompute == Recompute::kFull;
   if (plan.gpus() == 1) return {again ? "recompute" : "single", "", ""};
-  if (plan.cp > 1) return {"", "no strategy splits sequences (cp)", ""};
+  if (plan.cp > 1 && plan.tp > 1) return {"", "no strategy splits both matrices (tp) and sequences (cp)", ""};
+  if (plan.cp > 1 && plan.ep > 1) return {"", "no strategy splits both experts (ep) and sequences (cp)", ""};
   if (plan.recompute == Recompute::kSelective)
     return {"", "no strategy computes attention alone again (recompute=selective)", ""};
   // Outer factors first: replicas of stages of GPUs that share matrices.
@@ -94,6 +95,7 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
   };
   add(plan.vpp > 1 ? fmt::format("pipeline-interleaved-{}", plan.vpp) : "pipeline", plan.pp);
   add(plan.sp ? "sequence-parallel" : "tensor-parallel", plan.tp);
+  add("context-parallel", plan.cp);
   if (again) how.strategy = "recompute+" + how.strategy;
   return how;
 }

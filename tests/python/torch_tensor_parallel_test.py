@@ -34,10 +34,10 @@ def gpt2(heads=4):
         n_layer=2, n_head=heads, n_embd=48, vocab_size=WORDS, n_positions=TOKENS, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)))
 
 
-def llama(heads=4):
+def llama(heads=4, shared_by=1):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     return Logits(transformers.LlamaForCausalLM(transformers.LlamaConfig(
-        hidden_size=48, intermediate_size=64, num_hidden_layers=2, num_attention_heads=heads, num_key_value_heads=heads,
+        hidden_size=48, intermediate_size=64, num_hidden_layers=2, num_attention_heads=heads, num_key_value_heads=heads // shared_by,
         vocab_size=WORDS, max_position_embeddings=TOKENS)))
 
 
@@ -73,6 +73,37 @@ def test_trains_in_parts_as_whole(make, tmp_path):
     parts = train(graph, tmp_path / "pipelines", "--strategy", "data-parallel+pipeline:2", "--machine",
                   MACHINES / "four-virtual-gpus.json")
     assert parts == pytest.approx(one, rel=1e-5)
+
+
+def grouped():
+    return llama(shared_by=2)
+
+
+@pytest.mark.parametrize("strategy", ["sequence-parallel", "context-parallel"])
+@pytest.mark.parametrize("make", [gpt2, grouped])
+def test_trains_with_tokens_in_parts_as_whole(make, strategy, tmp_path):
+    """Heads of keys and values that two heads of queries share are gathered for all of them."""
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    parts = train(graph, tmp_path / "two", "--strategy", strategy, "--machine", MACHINES / "two-virtual-gpus.json")
+    assert parts == pytest.approx(one, rel=1e-6)
+    for outer in ("data-parallel", "fsdp", "pipeline"):
+        parts = train(graph, tmp_path / outer, "--strategy", f"{outer}+{strategy}:2", "--machine",
+                      MACHINES / "four-virtual-gpus.json")
+        assert parts == pytest.approx(one, rel=1e-6), outer
+
+
+def test_names_the_number_of_gpus_that_divides_the_tokens(tmp_path):
+    graph = save(gpt2(), tmp_path)
+    machine = tmp_path / "three.json"
+    done = subprocess.run([os.environ["LANESCOPE"], "devices", "--make", "dgx-h100:3", "-o", machine], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run([os.environ["LANESCOPE"], "place", graph, "--strategy", "context-parallel", "--machine", machine],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "the 16 tokens of 'input_0'" in done.stderr and "the nearest number that divides them is 2" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_names_the_number_of_gpus_that_divides_the_heads(tmp_path):

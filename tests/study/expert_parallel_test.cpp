@@ -108,16 +108,10 @@ class Mixture {
   RunSpec spec_;
 };
 
-StepGraph Written(const Workload& workload, const std::string& strategy, int gpus) {
-  const Machine machine = VirtualMachine(gpus, 1);
-  const RooflineCost costs;
-  return RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
-}
-
 // Law: experts 2 p and 2 p + 1 of four lie on GPU p of two, with their state, their products for both
 // replicas and their gradients; a replica adds up one sum from each GPU.
 TEST(ExpertParallelTest, EveryGpuHasAPartOfTheExperts) {
-  const StepGraph written = Written(Mixture(4).Build(), "expert-parallel", 2);
+  const StepGraph written = StepBy("expert-parallel", Mixture(4).Build(), 2);
   const Graph& graph = written.graph;
   const auto device = [&](const std::string& name) {
     const NodeId id = graph.FindNode(name);
@@ -153,14 +147,14 @@ TEST(ExpertParallelTest, TrainsLikeOneDevice) {
 }
 
 TEST(ExpertParallelTest, RefusesWhatItCannotShare) {
-  EXPECT_THAT(RefusalOf([] { Written(Mixture(4).Build(), "expert-parallel", 1); }),
+  EXPECT_THAT(RefusalOf([] { StepBy("expert-parallel", Mixture(4).Build(), 1); }),
               HasSubstr("fewer than two GPUs"));
   EXPECT_THAT(
-      RefusalOf([] { Written(Mixture(4).Build(), "expert-parallel", 3); }),
+      RefusalOf([] { StepBy("expert-parallel", Mixture(4).Build(), 3); }),
       HasSubstr("the 4 experts of 'experts/w' cannot be shared out evenly over 3 GPUs; the nearest number "
                 "that divides them is 4"));
   EXPECT_THAT(
-      RefusalOf([] { Written(Mixture(4).Build(), "data-parallel+expert-parallel:2+tensor-parallel:2", 8); }),
+      RefusalOf([] { StepBy("data-parallel+expert-parallel:2+tensor-parallel:2", Mixture(4).Build(), 8); }),
       HasSubstr("is no strategy"));
 }
 

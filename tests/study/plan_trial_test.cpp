@@ -47,10 +47,14 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=4,ep=2,shard=zero1")).why_not, HasSubstr("zero1"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,tp=2,ep=2")).why_not, HasSubstr("matrices"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=zero1")).why_not, HasSubstr("stages"));
-  EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2")).why_not, HasSubstr("cp"));
   EXPECT_EQ(StrategyFor("dp=2,recompute=full"), "recompute+data-parallel");
   EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2,recompute=full"), "recompute+fsdp");
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=selective")).why_not, HasSubstr("selective"));
+  EXPECT_EQ(StrategyFor("cp=2"), "context-parallel");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+context-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+context-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,pp=2"), "data-parallel+pipeline:2+context-parallel:2");
+  EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2,tp=2")).why_not, HasSubstr("cp"));
 }
 
 // Law: a plan that runs trains to the loss of one device; a shape alone, and too many devices, run nothing.

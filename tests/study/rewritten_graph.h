@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "core/base/error.h"
+#include "core/strategies/graph_strategy.h"
 #include "study/measure/recorded_run.h"
 #include "study/workload/placing.h"
 
@@ -19,6 +22,22 @@ inline float LossAfter(const Workload& workload, const std::string& strategy, co
   RecordedRun run(Place(workload, strategy, machine, RooflineCost()), machine, nullptr, {});
   run.RunToEnd(0, steps);
   return run.last_fetches().front().data<float>()[0];
+}
+
+// The step as a strategy writes it for so many virtual GPUs.
+inline StepGraph StepBy(const std::string& strategy, const Workload& workload, int gpus) {
+  const RooflineCost costs;
+  const Machine machine = VirtualMachine(gpus, 1);
+  return RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
+}
+
+inline int64_t CountOf(std::string_view op, const Graph& graph) {
+  return std::ranges::count(graph.nodes(), op, &Node::op);
+}
+
+// A variable's part on the second GPU of a group.
+inline Shape PartOnRank1(const std::string& variable, const Graph& graph) {
+  return graph.node(graph.FindNode("rank_1/" + variable)).GetShapeAttr("shape");
 }
 
 // The message of an InvalidArgument; empty: `run` was not refused.

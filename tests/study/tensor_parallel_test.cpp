@@ -25,14 +25,6 @@ StepGraph Split(const Workload& workload, int gpus) {
   return SplitOverMatrices({workload.graph(), workload.spec(), workload.info(), machine, costs});
 }
 
-int64_t Count(const Graph& graph, std::string_view op) {
-  return std::ranges::count(graph.nodes(), op, &Node::op);
-}
-
-Shape ShapeOfPart(const Graph& graph, const std::string& variable) {
-  return graph.node(graph.FindNode("rank_1/" + variable)).GetShapeAttr("shape");
-}
-
 // Grows a graph with its step: variables with first values that all differ, and steps downhill.
 class Model {
  public:
@@ -118,12 +110,12 @@ TEST(TensorParallelTest, ColumnsThenRows) {
   const Workload workload = TwoLayers(8);
   const StepGraph written = Split(workload, 2);
   const Graph& graph = written.graph;
-  EXPECT_EQ(ShapeOfPart(graph, "v"), (Shape{4, 4}));
-  EXPECT_EQ(ShapeOfPart(graph, "b"), (Shape{4}));
-  EXPECT_EQ(ShapeOfPart(graph, "w"), (Shape{4, 4}));
-  EXPECT_EQ(Count(graph, "NcclAllReduce"), 2);
-  EXPECT_EQ(Count(graph, "CollectiveGatherV2"), 0);
-  EXPECT_EQ(Count(graph, "CollectiveReduceScatterV2"), 0);
+  EXPECT_EQ(PartOnRank1("v", graph), (Shape{4, 4}));
+  EXPECT_EQ(PartOnRank1("b", graph), (Shape{4}));
+  EXPECT_EQ(PartOnRank1("w", graph), (Shape{4, 4}));
+  EXPECT_EQ(CountOf("NcclAllReduce", graph), 2);
+  EXPECT_EQ(CountOf("CollectiveGatherV2", graph), 0);
+  EXPECT_EQ(CountOf("CollectiveReduceScatterV2", graph), 0);
   EXPECT_THAT(graph.node(graph.FindNode("rank_1/train/v/Apply")).device, HasSubstr("GPU:1"));
 }
 
@@ -149,7 +141,7 @@ TEST(TensorParallelTest, LossOfWeightsLeavesThemInParts) {
   const Endpoint dy = model.Op("Mul", "dy").Input(y).Input(model.Scalar("share", 2.0f / 48)).Build();
   model.Step("v", v, model.Op("AddV2", "dv").Input(model.Product("xdy", x, dy, true)).Input(decayed).Build());
   const Workload workload = model.Take("total");
-  EXPECT_EQ(ShapeOfPart(Split(workload, 2).graph, "v"), (Shape{4, 4}));
+  EXPECT_EQ(PartOnRank1("v", Split(workload, 2).graph), (Shape{4, 4}));
   EXPECT_NEAR(LossAfter(workload, "tensor-parallel", VirtualMachine(2, 1), 5) /
                   LossAfter(workload, "single", VirtualMachine(1, 1), 5),
               1, 1e-5);
@@ -209,10 +201,10 @@ Workload TiedWords() {
 TEST(TensorParallelTest, WordsAndLogitsStayInParts) {
   const Workload workload = TiedWords();
   const StepGraph written = Split(workload, 2);
-  EXPECT_EQ(ShapeOfPart(written.graph, "table"), (Shape{4, 4}));
-  EXPECT_EQ(Count(written.graph, "CollectiveGatherV2"), 0);
+  EXPECT_EQ(PartOnRank1("table", written.graph), (Shape{4, 4}));
+  EXPECT_EQ(CountOf("CollectiveGatherV2", written.graph), 0);
   // The rows that were looked up, the greatest logit, the sum of exponentials, and the loss.
-  EXPECT_EQ(Count(written.graph, "NcclAllReduce"), 2 * 4);
+  EXPECT_EQ(CountOf("NcclAllReduce", written.graph), 2 * 4);
   const Workload again("again", written.graph, written.spec);
   EXPECT_EQ(again.info().of({again.graph().FindNode("rank_1/hot"), 0}).shape, (Shape{6, 4}));
   EXPECT_NEAR(LossAfter(workload, "tensor-parallel", VirtualMachine(4, 1), 1) /
@@ -251,9 +243,9 @@ Workload Heads(int heads, const std::string& scope = "") {
 TEST(TensorParallelTest, PiecesOfAProductHaveTheSameHeads) {
   const Workload workload = Heads(4);
   const StepGraph written = Split(workload, 2);
-  EXPECT_EQ(ShapeOfPart(written.graph, "qkv"), (Shape{4, 12}));
-  EXPECT_EQ(ShapeOfPart(written.graph, "out"), (Shape{4, 4}));
-  EXPECT_EQ(Count(written.graph, "CollectiveGatherV2"), 0);
+  EXPECT_EQ(PartOnRank1("qkv", written.graph), (Shape{4, 12}));
+  EXPECT_EQ(PartOnRank1("out", written.graph), (Shape{4, 4}));
+  EXPECT_EQ(CountOf("CollectiveGatherV2", written.graph), 0);
   for (const int gpus : {2, 4}) {
     EXPECT_NEAR(LossAfter(workload, "tensor-parallel", VirtualMachine(gpus, 1), 1) /
                     LossAfter(workload, "single", VirtualMachine(1, 1), 1),
@@ -298,7 +290,7 @@ TEST(TensorParallelTest, CostsAreShared) {
               R"({"flops": 48, "bytes": 240})");
   const Workload again("again", written.graph, written.spec);
   EXPECT_EQ(again.info().of({again.graph().FindNode("rank_1/update"), 0}).shape, (Shape{4, 4}));
-  EXPECT_EQ(Count(graph, "CollectiveGatherV2"), 0);
+  EXPECT_EQ(CountOf("CollectiveGatherV2", graph), 0);
 }
 
 // Law: what is no transformer is right all the same; ops without a rule take and give whole tensors.

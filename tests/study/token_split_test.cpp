@@ -104,20 +104,6 @@ class Transformer {
   RunSpec spec_;
 };
 
-StepGraph Written(const Workload& workload, const std::string& strategy, int gpus) {
-  const RooflineCost costs;
-  const Machine machine = VirtualMachine(gpus, 1);
-  return RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
-}
-
-int64_t Count(const Graph& graph, std::string_view op) {
-  return std::ranges::count(graph.nodes(), op, &Node::op);
-}
-
-Shape ShapeOfPart(const Graph& graph, const std::string& variable) {
-  return graph.node(graph.FindNode("rank_1/" + variable)).GetShapeAttr("shape");
-}
-
 int64_t PeakOfGpus(const Workload& workload, const std::string& strategy, const Machine& machine) {
   const PlacedGraph placed = Place(workload, strategy, machine, RooflineCost());
   const Schedule schedule = CompileStep(placed, machine);
@@ -145,14 +131,14 @@ TEST(TokenSplitTest, TrainsLikeOneDevice) {
 // block are a gathering and a scattering. (Korthikanti et al., 2022, section 4.2.2)
 TEST(TokenSplitTest, GathersAndScattersInsteadOfSums) {
   const Workload workload = Transformer(8).Take();
-  const StepGraph matrices = Written(workload, "tensor-parallel", 2),
-                  both = Written(workload, "sequence-parallel", 2);
+  const StepGraph matrices = StepBy("tensor-parallel", workload, 2),
+                  both = StepBy("sequence-parallel", workload, 2);
   for (const char* name : {"h0_q", "h0_out", "h0_up", "h0_down", "table"})
-    EXPECT_EQ(ShapeOfPart(both.graph, name), ShapeOfPart(matrices.graph, name)) << name;
-  EXPECT_EQ(ShapeOfPart(both.graph, "h0_norm_1"), (Shape{kColumns}));
-  EXPECT_EQ(Count(matrices.graph, "CollectiveGatherV2"), 0);
-  EXPECT_GT(Count(both.graph, "CollectiveGatherV2"), 0);
-  EXPECT_GT(Count(both.graph, "CollectiveReduceScatterV2"), 0);
+    EXPECT_EQ(PartOnRank1(name, both.graph), PartOnRank1(name, matrices.graph)) << name;
+  EXPECT_EQ(PartOnRank1("h0_norm_1", both.graph), (Shape{kColumns}));
+  EXPECT_EQ(CountOf("CollectiveGatherV2", matrices.graph), 0);
+  EXPECT_GT(CountOf("CollectiveGatherV2", both.graph), 0);
+  EXPECT_GT(CountOf("CollectiveReduceScatterV2", both.graph), 0);
   const Workload again("again", both.graph, both.spec);
   const auto shape = [&](const std::string& node) {
     return again.info().of({again.graph().FindNode(node), 0}).shape;
@@ -163,9 +149,9 @@ TEST(TokenSplitTest, GathersAndScattersInsteadOfSums) {
 // Law: by tokens the model is whole on every GPU, and gradients of every variable are summed.
 TEST(TokenSplitTest, ContextLeavesTheModelWhole) {
   const Workload workload = Transformer(8).Take();
-  const StepGraph written = Written(workload, "context-parallel", 4);
+  const StepGraph written = StepBy("context-parallel", workload, 4);
   for (const char* name : {"h0_q", "h0_up", "h0_norm_1"}) {
-    EXPECT_EQ(ShapeOfPart(written.graph, name),
+    EXPECT_EQ(PartOnRank1(name, written.graph),
               workload.graph().node(workload.graph().FindNode(name)).GetShapeAttr("shape"));
   }
   const Workload again("again", written.graph, written.spec);
@@ -191,7 +177,7 @@ TEST(TokenSplitTest, ActivationsTakeLess) {
 TEST(TokenSplitTest, TokensHaveToDivide) {
   const Workload workload = Transformer(6).Take();
   for (const std::string strategy : {"sequence-parallel", "context-parallel"}) {
-    const std::string refusal = RefusalOf([&] { Written(workload, strategy, 4); });
+    const std::string refusal = RefusalOf([&] { StepBy(strategy, workload, 4); });
     EXPECT_THAT(refusal,
                 HasSubstr(strategy + ": the 6 tokens of 'ids' cannot be shared out evenly over 4 GPUs"));
     EXPECT_THAT(refusal, HasSubstr("the nearest number that divides them is 3"));

@@ -79,15 +79,6 @@ Workload TwoBlocks() {
   return {"two-blocks", graph.Take(), spec};
 }
 
-StepGraph Written(const Workload& workload, const std::string& strategy, int gpus) {
-  const Machine machine = VirtualMachine(gpus, 1);
-  const RooflineCost costs;
-  return RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
-}
-int64_t Count(const Graph& graph, std::string_view op) {
-  return std::ranges::count(graph.nodes(), op, &Node::op);
-}
-
 // Numbers in variables by device, of those whose names have this part.
 std::map<std::string, int64_t> NumbersOf(const Graph& graph, const std::string& part) {
   std::map<std::string, int64_t> numbers;
@@ -103,7 +94,7 @@ std::map<std::string, int64_t> NumbersOf(const Graph& graph, const std::string& 
 TEST(ZeroTest, OptimizersStateIsInParts) {
   for (const std::string strategy : {"zero1", "zero2"}) {
     for (const int gpus : {2, 4}) {
-      const StepGraph written = Written(TwoBlocks(), strategy, gpus);
+      const StepGraph written = StepBy(strategy, TwoBlocks(), gpus);
       const auto state = NumbersOf(written.graph, "/momentum"), copies = NumbersOf(written.graph, "w/copy_"),
                  parts = NumbersOf(written.graph, "w/shard_");
       for (const auto* all : {&state, &copies, &parts}) ASSERT_EQ(all->size(), static_cast<size_t>(gpus));
@@ -119,11 +110,11 @@ TEST(ZeroTest, OptimizersStateIsInParts) {
 // Law: parameters are gathered once a step, after the update, by block; the step and its initialization end
 // with that.
 TEST(ZeroTest, ParametersAreGatheredAfterTheUpdate) {
-  const StepGraph written = Written(TwoBlocks(), "zero2", 2);
+  const StepGraph written = StepBy("zero2", TwoBlocks(), 2);
   const Graph& graph = written.graph;
   // Two blocks on two GPUs, after the update and after initialization.
-  EXPECT_EQ(Count(graph, "CollectiveGatherV2"), 2 * 2 * 2);
-  EXPECT_EQ(Count(graph, "CollectiveReduceScatterV2"), 2 * 2);
+  EXPECT_EQ(CountOf("CollectiveGatherV2", graph), 2 * 2 * 2);
+  EXPECT_EQ(CountOf("CollectiveReduceScatterV2", graph), 2 * 2);
   EXPECT_EQ(written.spec.targets.size(), 2 * 2 + 2 * 2u) << "updates of parts and copies";
   const NodeId assign = graph.FindNode("zero2/h/1/w/renewed/assign_0_1");
   ASSERT_TRUE(assign.exists());
@@ -139,7 +130,7 @@ TEST(ZeroTest, ParametersAreGatheredAfterTheUpdate) {
 // Law: with zero2 a gradient is scattered when its block's are there; with zero1 when all of its GPU's are.
 TEST(ZeroTest, GradientsStayWholeUntilTheBackwardPassIsOver) {
   const auto waits = [](const std::string& strategy) {
-    const StepGraph written = Written(TwoBlocks(), strategy, 2);
+    const StepGraph written = StepBy(strategy, TwoBlocks(), 2);
     const Graph& graph = written.graph;
     std::vector<std::string> names;
     for (const Node& node : graph.nodes()) {
@@ -184,7 +175,7 @@ TEST(ZeroTest, ReferenceVariablesHaveCopies) {
 // Law: of two groups of two GPUs each has all parts of a variable; gradients are scattered within a group and
 // the parts averaged over those at one place.
 TEST(ZeroTest, GroupsHaveAllPartsEach) {
-  const StepGraph written = Written(TwoBlocks(), "data-parallel+fsdp:2", 4);
+  const StepGraph written = StepBy("data-parallel+fsdp:2", TwoBlocks(), 4);
   const Graph& graph = written.graph;
   for (const auto& [device, numbers] : NumbersOf(graph, "/momentum")) EXPECT_EQ(numbers, 16) << device;
   const auto group_of = [&](const Node& collective) {
@@ -208,13 +199,13 @@ TEST(ZeroTest, GroupsHaveAllPartsEach) {
 
 TEST(ZeroTest, RefusesWhatItCannotShare) {
   const Workload workload = TwoBlocks();
-  EXPECT_THAT(RefusalOf([&] { Written(workload, "zero1", 1); }),
+  EXPECT_THAT(RefusalOf([&] { StepBy("zero1", workload, 1); }),
               HasSubstr("zero1: the machine has fewer than two"));
-  EXPECT_THAT(RefusalOf([&] { Written(workload, "zero2", 3); }), HasSubstr("batch of 8"));
-  EXPECT_THAT(RefusalOf([&] { Written(workload, "data-parallel+fsdp:3", 4); }),
+  EXPECT_THAT(RefusalOf([&] { StepBy("zero2", workload, 3); }), HasSubstr("batch of 8"));
+  EXPECT_THAT(RefusalOf([&] { StepBy("data-parallel+fsdp:3", workload, 4); }),
               HasSubstr("the nearest size that divides them is 2"));
-  EXPECT_THAT(RefusalOf([&] { Written(workload, "data-parallel+fsdp:02", 4); }), HasSubstr("is no strategy"));
-  EXPECT_THAT(RefusalOf([&] { Written(workload, "data-parallel+zero1:2", 4); }), HasSubstr("is no strategy"));
+  EXPECT_THAT(RefusalOf([&] { StepBy("data-parallel+fsdp:02", workload, 4); }), HasSubstr("is no strategy"));
+  EXPECT_THAT(RefusalOf([&] { StepBy("data-parallel+zero1:2", workload, 4); }), HasSubstr("is no strategy"));
 }
 
 }  // namespace
