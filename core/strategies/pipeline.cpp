@@ -63,17 +63,19 @@ std::string NameOf(const PipelinePass& pass, const PipelineOrder& order) {
 class GpuPasses {
  public:
   // `scope`: of its barriers.
-  GpuPasses(const ReplicatedGraph& replicated, std::string scope, Graph* graph)
-      : first_(replicated.first), scope_(std::move(scope)), graph_(*graph) {}
+  // `times`: of the graph's nodes that are in passes, -1 for others.
+  GpuPasses(const ReplicatedGraph& replicated, std::string scope, Graph* graph, IdVector<NodeId, int>* times)
+      : first_(replicated.first), scope_(std::move(scope)), graph_(*graph), times_(*times) {}
 
-  // `nodes` of a micro-batch begin when all of the last pass has ended.
-  void Add(const std::vector<NodeId>& nodes, int replica, const std::string& name) {
+  // `nodes` of a micro-batch begin at that time, when all of the last pass has ended.
+  void Add(const std::vector<NodeId>& nodes, int replica, const std::string& name, int time) {
     if (nodes.empty()) return;
     IdVector<NodeId, bool> mine(graph_.num_nodes(), false), read = mine;
     std::vector<NodeId> ids;
     for (const NodeId id : nodes) {
       ids.push_back(ReplicaAt(first_[id], replica));
       mine[ids.back()] = true;
+      times_[ids.back()] = time;
     }
     for (const NodeId id : ids) {
       bool inside = false;
@@ -94,14 +96,41 @@ class GpuPasses {
       if (!read[id]) next.control_inputs.push_back(id);
     }
     barrier_ = graph_.AddNode(std::move(next));
+    times_.Add(time);
   }
 
  private:
   const IdVector<NodeId, NodeId>& first_;
   const std::string scope_;
   Graph& graph_;
+  IdVector<NodeId, int>& times_;
   NodeId barrier_;  // the end of the last pass
 };
+
+// The graph with its nodes in the order of their times; those without one follow what they wait for. Devices
+// whose queues are in order take work in the order of its nodes: a copy then stands behind none that comes
+// later.
+Graph InOrderOfTimes(const Graph& graph, IdVector<NodeId, int> times) {
+  for (const NodeId id : graph.TopologicalOrder()) {
+    const Node& node = graph.node(id);
+    if (times[id] >= 0) continue;
+    for (const Endpoint& input : node.inputs) times[id] = std::max(times[id], times[input.node]);
+    for (const NodeId control : node.control_inputs) times[id] = std::max(times[id], times[control]);
+  }
+  std::vector<NodeId> order(graph.node_ids().begin(), graph.node_ids().end());
+  std::ranges::stable_sort(order, {}, [&](NodeId id) { return times[id]; });
+  IdVector<NodeId, NodeId> now(graph.num_nodes());
+  for (size_t i = 0; i < order.size(); ++i) now[order[i]] = NodeId(i);
+  Graph sorted;
+  for (const NodeId id : order) {
+    Node node = graph.node(id);
+    for (Endpoint& input : node.inputs) input.node = now[input.node];
+    for (NodeId& control : node.control_inputs) control = now[control];
+    sorted.AddNode(std::move(node));
+  }
+  sorted.extra = graph.extra;
+  return sorted;
+}
 
 class PipelineWriter {
  public:
@@ -126,11 +155,10 @@ class PipelineWriter {
                            .accumulate = true};
     ReplicatedGraph replicated = Replicate(input_, plan, roles_);
     const std::vector<PartNodes> parts = NodesOfParts(replicated);
-    for (int pipeline = 0; pipeline < input_.groups; ++pipeline) {
-      for (int stage = 0; stage < order_.stages; ++stage)
-        OrderPasses(parts, pipeline, stage, replicated, &replicated.step.graph);
-    }
-    return std::move(replicated.step);
+    IdVector<NodeId, int> times(replicated.step.graph.num_nodes(), -1);
+    for (int pipeline = 0; pipeline < input_.groups; ++pipeline)
+      OrderPasses(parts, pipeline, &replicated, &times);
+    return {InOrderOfTimes(replicated.step.graph, std::move(times)), std::move(replicated.step.spec)};
   }
 
  private:
@@ -180,13 +208,20 @@ class PipelineWriter {
     return SplitGradients(input_.graph, roles_, places_, has_batch, [&](NodeId id) { return PartOf(id); });
   }
 
-  void OrderPasses(const std::vector<PartNodes>& parts, int pipeline, int stage,
-                   const ReplicatedGraph& replicated, Graph* graph) const {
+  void OrderPasses(const std::vector<PartNodes>& parts, int pipeline, ReplicatedGraph* replicated,
+                   IdVector<NodeId, int>* times) const {
     const std::string of = input_.groups == 1 ? "" : fmt::format("pipeline_{}/", pipeline);
-    GpuPasses passes(replicated, fmt::format("pipeline/{}stage_{}/", of, stage), graph);
-    for (const PipelinePass& pass : PassesOf(order_, stage)) {
-      const PartNodes& part = parts[static_cast<size_t>(pass.part * order_.stages + stage)];
-      passes.Add(part.Of(pass.kind), pass.micro_batch * input_.groups + pipeline, NameOf(pass, order_));
+    const std::vector<std::vector<int>> starts = PassStarts(order_);
+    for (int stage = 0; stage < order_.stages; ++stage) {
+      GpuPasses passes(*replicated, fmt::format("pipeline/{}stage_{}/", of, stage), &replicated->step.graph,
+                       times);
+      const std::vector<int>& begins = starts[static_cast<size_t>(stage)];
+      const std::vector<PipelinePass> order = PassesOf(order_, stage);
+      for (size_t i = 0; i < order.size(); ++i) {
+        const PartNodes& part = parts[static_cast<size_t>(order[i].part * order_.stages + stage)];
+        passes.Add(part.Of(order[i].kind), order[i].micro_batch * input_.groups + pipeline,
+                   NameOf(order[i], order_), begins[i]);
+      }
     }
   }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
+
 namespace lanescope {
 namespace {
 
@@ -59,6 +61,39 @@ std::vector<PipelinePass> PassesOf(const PipelineOrder& order, int stage) {
   const int passes = order.micro_batches * order.parts;
   const int ahead = (order.parts - 1) * round.size + (splits ? behind : 2 * behind);
   return Alternate(round, passes, std::min(passes, ahead), splits ? stage : -1);
+}
+
+std::vector<std::vector<int>> PassStarts(const PipelineOrder& order) {
+  const int parts = order.stages * order.parts;
+  std::vector<std::vector<PipelinePass>> passes;
+  for (int stage = 0; stage < order.stages; ++stage) passes.push_back(PassesOf(order, stage));
+  std::vector<std::vector<int>> starts(passes.size());
+  std::vector<int> free(passes.size(), 0);
+  // By part of the model and micro-batch: when they are through, -1: not yet.
+  const std::vector<int> none(static_cast<size_t>(parts * order.micro_batches), -1);
+  std::vector<int> forward = none, backward = none;
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t s = 0; s < passes.size(); ++s) {
+      if (starts[s].size() == passes[s].size()) continue;
+      const PipelinePass& pass = passes[s][starts[s].size()];
+      const int part = pass.part * order.stages + static_cast<int>(s);
+      const auto at = [&](int of) {
+        return static_cast<size_t>(of * order.micro_batches + pass.micro_batch);
+      };
+      int ready = 0;
+      if (pass.kind == PassKind::kForward && part > 0) ready = forward[at(part - 1)];
+      if (pass.is_backward()) ready = part + 1 < parts ? backward[at(part + 1)] : forward[at(part)];
+      if (ready < 0) continue;
+      starts[s].push_back(std::max(free[s], ready));
+      free[s] = starts[s].back() + (pass.kind == PassKind::kBackward ? 2 : 1);
+      if (pass.kind != PassKind::kWeights)
+        (pass.kind == PassKind::kForward ? forward : backward)[at(part)] = free[s];
+      more = true;
+    }
+  }
+  for (size_t s = 0; s < passes.size(); ++s) LANESCOPE_CHECK(starts[s].size() == passes[s].size());
+  return starts;
 }
 
 int PassesAhead(const PipelineOrder& order, int stage, int part) {

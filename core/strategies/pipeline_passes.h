@@ -46,6 +46,10 @@ bool MakesRounds(const PipelineOrder& order);
 // First pass first. MakesRounds holds.
 std::vector<PipelinePass> PassesOf(const PipelineOrder& order, int stage);
 
+// When passes begin, by stage and pass, each after those that it waits for: a forward pass and either half of
+// a backward pass take one.
+std::vector<std::vector<int>> PassStarts(const PipelineOrder& order);
+
 // How many micro-batches a part has been through forward and not yet all the way backward, at most: so many
 // activations it holds.
 int PassesAhead(const PipelineOrder& order, int stage, int part);
