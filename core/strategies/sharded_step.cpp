@@ -149,6 +149,10 @@ class Writer {
     node.name = fmt::format("{}/shard_{}", node.name, r);
     node.device = DevicesAt(id)[r];
     node.attrs.erase("_output_shapes");
+    if (IsFusedUpdate(node)) {
+      const int64_t elements = graph_.node(parts_.UpdatedBy(id)).GetShapeAttr("shape").NumElements();
+      ShareFusedUpdate(elements, static_cast<int64_t>(sharding_.parts), &node);
+    }
     node.control_inputs = ControlsOf(id, static_cast<int>(r));
     parts_.DropColocation(static_cast<int>(r), &node);
     node.inputs.clear();

@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "core/strategies/divided_cost.h"
 #include "core/strategies/layout_lookups.h"
 
 namespace lanescope {
@@ -16,22 +16,6 @@ void KeepAttrs(Node* node, std::initializer_list<std::string_view> kept) {
   std::erase_if(node->attrs, [&](const auto& attr) {
     return attr.first != "_class" && std::ranges::find(kept, std::string_view(attr.first)) == kept.end();
   });
-}
-
-// Every whole number of a text by so much.
-std::string DividedNumbers(const std::string& text, int64_t by) {
-  std::string divided;
-  for (size_t i = 0; i < text.size();) {
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), number);
-    if (error != std::errc()) {
-      divided += text[i++];
-      continue;
-    }
-    divided += std::to_string(number / by);
-    i = static_cast<size_t>(end - text.data());
-  }
-  return divided;
 }
 
 bool IsAlong(const SplitNode& split, int axis) {

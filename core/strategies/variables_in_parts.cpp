@@ -10,6 +10,7 @@
 
 #include "core/graph/op.h"
 #include "core/strategies/colocation.h"
+#include "core/strategies/divided_cost.h"
 
 namespace lanescope {
 namespace {
@@ -25,6 +26,13 @@ bool IsDenseUpdate(const std::string& op) {
   static const std::set<std::string_view> kAssigns = {
       "Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"};
   return kAssigns.contains(op) || op.starts_with("Apply") || op.starts_with("ResourceApply");
+}
+
+bool IsFusedUpdate(const Node& node) { return node.op == "FusedUpdate" && node.inputs.size() > 1; }
+
+void ShareFusedUpdate(int64_t elements, int64_t parts, Node* node) {
+  node->attrs["_lanescope_cost"] = DividedNumbers(node->StringAttr("_lanescope_cost"), parts);
+  node->attrs["_output_shapes"] = std::vector<ShapeAttr>{{Shape{elements / parts}, ""}};
 }
 
 bool IsVariableOp(const Node& node) {
@@ -66,13 +74,14 @@ bool VariablesInParts::CanBeInParts(NodeId variable, const Fanout& fanout, size_
   const Node& node = graph_.node(variable);
   const DataType type = node.TypeAttr("dtype", DataType::kInvalid);
   const int64_t elements = ElementsOf(node);
-  if ((type != DataType::kFloat && type != DataType::kHalf) || elements <= 1 ||
+  if ((type != DataType::kFloat && type != DataType::kHalf && type != DataType::kBfloat16) || elements <= 1 ||
       elements % static_cast<int64_t>(parts) != 0)
     return false;
   const bool is_handle = node.op == "VarHandleOp";
   return std::ranges::all_of(fanout[variable], [&](const NodeUse& use) {
     if (use.input < 0) return true;
     const Node& user = graph_.node(use.node);
+    if (IsFusedUpdate(user)) return use.input > 0;
     const OpDef* def = OpRegistry::Global().Find(user.op);
     if (def == nullptr) return false;
     const bool writes = std::ranges::find(def->updates, use.input) != def->updates.end();
@@ -82,7 +91,7 @@ bool VariablesInParts::CanBeInParts(NodeId variable, const Fanout& fanout, size_
 
 bool VariablesInParts::LeavesOut(NodeId update) {
   const Node& node = graph_.node(update);
-  if (!IsDenseUpdate(node.op)) return false;
+  if (!IsDenseUpdate(node.op) && !IsFusedUpdate(node)) return false;
   std::vector<NodeId> written;
   for (const Endpoint& input : node.inputs) {
     const Node& source = graph_.node(input.node);
@@ -106,6 +115,8 @@ bool VariablesInParts::IsReadAnyTime(NodeId id) const {
 
 NodeId VariablesInParts::UpdatedBy(NodeId id) const {
   const Node& node = graph_.node(id);
+  if (once_(id) && IsFusedUpdate(node))
+    return IsVariable(node.inputs[1].node) ? node.inputs[1].node : NodeId();
   if (!once_(id) || !IsDenseUpdate(node.op)) return {};
   const OpDef* def = OpRegistry::Global().Find(node.op);
   if (def == nullptr || def->updates.empty() || node.inputs.empty()) return {};

@@ -2,6 +2,7 @@
 // Which variables of a step can be cut into parts, and what stands for them. Internal to core.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
@@ -15,13 +16,18 @@ namespace lanescope {
 bool IsVariableOp(const Node& node);
 // An update that treats every element alike.
 bool IsDenseUpdate(const std::string& op);
+// One that is known by its cost alone, and stands before the assignment that graphs have for it: its inputs
+// are the gradient, the variable and what the optimizer keeps of it.
+bool IsFusedUpdate(const Node& node);
+// Makes such a node that of one of so many equal parts of a variable of `elements`.
+void ShareFusedUpdate(int64_t elements, int64_t parts, Node* node);
 // Changes nothing, and treats every element of its inputs alike.
 bool IsElementwise(const Node& node);
 // Up to the first scope that is a number: "model/h/3" of "model/h/3/attn/w", "h.3" of "h.3.attn.w"; else the
 // scope that the variable is in.
 std::string BlockOf(std::string_view variable);
 
-// Variables of a 16-bit or 32-bit float type whose elements divide by `parts`, that are read whole and
+// Variables of float32, float16 or bfloat16 whose elements divide by `parts`, that are read whole and
 // updated element by element; of an update that writes several of them, all or none. The graph must outlive
 // it.
 class VariablesInParts {

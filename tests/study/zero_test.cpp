@@ -197,6 +197,52 @@ TEST(ZeroTest, GroupsHaveAllPartsEach) {
   for (const auto& [key, devices] : means) EXPECT_THAT(gpus(devices), ::testing::AnyOf("02", "13")) << key;
 }
 
+// Law: an update that is known by its cost alone has a part of it on each GPU, and bfloat16 is in parts, too.
+TEST(ZeroTest, FusedUpdatesAreShared) {
+  GraphBuilder graph;
+  RunSpec spec;
+  spec.feeds["x"].shape = Shape{8, 4};
+  spec.batch_axis["x"] = 0;
+  const Endpoint x = graph.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
+  const Endpoint small = graph.Op("Cast", "small").Input(x).Attr("DstT", DataType::kBfloat16).Build();
+  const auto variable = [&](const std::string& name) {
+    NodeBuilder made = graph.Op("VarHandleOp", name);
+    return made.Attr("dtype", DataType::kBfloat16).Attr("shape", Shape{4, 4}).Build();
+  };
+  const Endpoint w = variable("h/0/w"), slot = variable("h/0/w/momentum");
+  const Endpoint read =
+      graph.Op("ReadVariableOp", "read").Input(w).Attr("dtype", DataType::kBfloat16).Build();
+  const Endpoint y = graph.Op("MatMul", "y").Input(small).Input(read).Build();
+  const Endpoint gradient = graph.Op("MatMul", "g").Input(small).Input(y).Attr("transpose_a", true).Build();
+  const Endpoint fused = graph.Op("FusedUpdate", "h/0/w/Update/FusedUpdate")
+                             .Input(gradient)
+                             .Input(w)
+                             .Input(slot)
+                             .Attr("_lanescope_cost", R"({"flops": 64, "bytes": 160})")
+                             .Attr("_output_shapes", std::vector<ShapeAttr>{{Shape{4, 4}, ""}})
+                             .Attr("_output_types", std::vector<DataType>{DataType::kBfloat16})
+                             .Build();
+  graph.Op("AssignVariableOp", "h/0/w/Update/Assign")
+      .Input(w)
+      .Input(fused)
+      .Attr("dtype", DataType::kBfloat16)
+      .Build();
+  spec.targets = {"h/0/w/Update/Assign"};
+  const Workload workload("fused", graph.Take(), spec);
+  for (const std::string strategy : {"zero1", "zero2", "fsdp"}) {
+    const StepGraph written = Written(workload, strategy, 2);
+    const NodeId part = written.graph.FindNode("h/0/w/Update/FusedUpdate/shard_1");
+    ASSERT_TRUE(part.exists()) << strategy;
+    EXPECT_THAT(written.graph.node(part).device, HasSubstr("GPU:1"));
+    EXPECT_EQ(written.graph.node(part).StringAttr("_lanescope_cost"), R"({"flops": 32, "bytes": 80})");
+    for (const auto& [device, numbers] : NumbersOf(written.graph, "/momentum"))
+      EXPECT_EQ(numbers, 8) << device;
+    const Workload again("again", written.graph, written.spec);
+    EXPECT_EQ(again.info().of({again.graph().FindNode("h/0/w/Update/FusedUpdate/shard_1"), 0}).shape,
+              (Shape{8}));
+  }
+}
+
 TEST(ZeroTest, RefusesWhatItCannotShare) {
   const Workload workload = TwoBlocks();
   EXPECT_THAT(RefusalOf([&] { StepBy("zero1", workload, 1); }),
