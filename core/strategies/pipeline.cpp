@@ -25,7 +25,8 @@
 namespace lanescope {
 namespace {
 
-constexpr int kPerStage = 4;  // micro-batches, as GPipe's authors find enough
+constexpr int kLongestPass = 2;  // of PassStarts
+constexpr int kPerStage = 4;     // micro-batches, as GPipe's authors find enough
 
 // The most micro-batches that divide every fed batch, up to four a stage, in each of so many pipelines.
 int MicroBatchesOf(const RunSpec& spec, PipelineOrder order, int pipelines) {
@@ -114,7 +115,11 @@ Graph InOrderOfTimes(const Graph& graph, IdVector<NodeId, int> times) {
   for (const NodeId id : graph.TopologicalOrder()) {
     const Node& node = graph.node(id);
     if (times[id] >= 0) continue;
-    for (const Endpoint& input : node.inputs) times[id] = std::max(times[id], times[input.node]);
+    for (const Endpoint& input : node.inputs) {
+      // A sum of several stages' tensors comes when the last one is through.
+      const bool is_copied = times[input.node] >= 0 && graph.node(input.node).device != node.device;
+      times[id] = std::max(times[id], times[input.node] + (is_copied ? kLongestPass : 0));
+    }
     for (const NodeId control : node.control_inputs) times[id] = std::max(times[id], times[control]);
   }
   std::vector<NodeId> order(graph.node_ids().begin(), graph.node_ids().end());
