@@ -230,7 +230,7 @@ TEST(ZeroTest, FusedUpdatesAreShared) {
   spec.targets = {"h/0/w/Update/Assign"};
   const Workload workload("fused", graph.Take(), spec);
   for (const std::string strategy : {"zero1", "zero2", "fsdp"}) {
-    const StepGraph written = Written(workload, strategy, 2);
+    const StepGraph written = StepBy(strategy, workload, 2);
     const NodeId part = written.graph.FindNode("h/0/w/Update/FusedUpdate/shard_1");
     ASSERT_TRUE(part.exists()) << strategy;
     EXPECT_THAT(written.graph.node(part).device, HasSubstr("GPU:1"));
