@@ -2,10 +2,12 @@
 #include "core/schedule/fused_check.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "core/base/error.h"
 #include "core/schedule/fusion.h"
+#include "core/schedule/row_products.h"
 
 namespace lanescope {
 namespace {
@@ -27,6 +29,7 @@ class FusedChecker {
     std::set<int> written;
     for (size_t i = 0; i < nodes_.size(); ++i) {
       CheckInputs(i);
+      if (IsProduct(i)) CheckProduct(i);
       const int output = nodes_[i].output;
       if (output < 0) continue;
       if (static_cast<size_t>(output) >= outputs_.size() || !written.insert(output).second ||
@@ -41,6 +44,7 @@ class FusedChecker {
   const Value& value(ValueId v) const { return schedule_.values[v]; }
   const Node& node(size_t i) const { return graph_.node(nodes_[i].node); }
   bool InBlocks(size_t i) const { return RunsInBlocks(FusionRoleOf(node(i))); }
+  bool IsProduct(size_t i) const { return FusionRoleOf(node(i)) == FusionRole::kProduct; }
   bool IsUpdate(size_t i) const { return FusionRoleOf(node(i)) == FusionRole::kUpdate; }
   [[noreturn]] void Broken(const FusedNode& node, const char* what) const {
     Throw(Code::kInternal, "schedule is wrong: '{}' in a fused launch {}", graph_.node(node.node).name, what);
@@ -74,6 +78,27 @@ class FusedChecker {
       const bool in_memory = nodes_[maker].output >= 0;
       const bool in_blocks = InBlocks(i) || (IsUpdate(i) && group_[i] == group_[maker]);
       if (!in_memory && (!in_blocks || !InBlocks(maker))) Broken(member, "reads what is in no memory");
+    }
+  }
+
+  // It makes the launch's matrices, or reads them from one other node in blocks. What it makes of them is
+  // complete at the end of the launch.
+  void CheckProduct(size_t i) const {
+    const std::optional<RowProduct> product =
+        nodes_[i].inputs.size() == 2 ? RowProductIn(node(i), nodes_[i]) : std::nullopt;
+    const std::optional<MatrixBatch> matrices = MatricesOfLaunch(graph_, nodes_);
+    if (!product || !matrices) Broken(nodes_[i], "is a product of what the launch makes");
+    if (product->part == ProductPart::kMakes) {
+      if (!(MatricesOf(nodes_[i].shape) == *matrices)) Broken(nodes_[i], "makes other matrices");
+      return;
+    }
+    const auto maker = static_cast<size_t>(-1 - nodes_[i].inputs[static_cast<size_t>(product->matrices)]);
+    if (!InBlocks(maker) || nodes_[maker].shape.NumElements() != matrices->elements())
+      Broken(nodes_[i], "reads other matrices");
+    if (nodes_[i].output < 0) Broken(nodes_[i], "is a product without memory");
+    for (const FusedNode& other : nodes_) {
+      if (std::ranges::find(other.inputs, -1 - static_cast<int>(i)) != other.inputs.end())
+        Broken(other, "reads a product that is not complete");
     }
   }
 

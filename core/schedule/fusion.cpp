@@ -41,6 +41,8 @@ constexpr std::array<std::string_view, 10> kProducts = {
     "MatMul", "BatchMatMul",          "BatchMatMulV2",       "BatchMatMulV3",         "Einsum",
     "Conv2D", "Conv2DBackpropFilter", "Conv2DBackpropInput", "DepthwiseConv2dNative", "Conv3D"};
 
+constexpr std::array<std::string_view, 3> kBatchProducts = {"BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"};
+
 template <size_t n>
 bool IsOneOf(const std::array<std::string_view, n>& ops, std::string_view op) {
   return std::ranges::find(ops, op) != ops.end();
@@ -112,6 +114,7 @@ FusionRole FusionRoleOf(const Node& node) {
   if (IsOneOf(kUpdates, node.op)) return FusionRole::kUpdate;
   if (node.op == "AssignVariableOp" || node.op == "Assign") return FusionRole::kAssign;
   if (node.op == "Softmax" || node.op == "LogSoftmax") return FusionRole::kRowWise;
+  if (IsOneOf(kBatchProducts, node.op)) return FusionRole::kProduct;
   if (IsReduction(node.op)) return FusionRole::kReduction;
   return IsElementWise(node) ? FusionRole::kElementWise : FusionRole::kNone;
 }

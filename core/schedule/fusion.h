@@ -24,11 +24,13 @@ enum class FusionRole : uint8_t {
   kReduction,    // a sum or the like; fits where each element of its output depends on one row of its input
   kAssign,       // writes a variable that its producer has written already: nothing is left to do
   kUpdate,       // a step of an optimizer on one variable: element-wise on it, its slots and its gradient
+  kProduct,      // of batches of matrices: makes rows of them, or reads them row by row (row_products.h)
 };
 // Whether a launch of several nodes runs it row by row, or block by block, with those that it reads or
 // serves.
 constexpr bool RunsInBlocks(FusionRole role) {
-  return role == FusionRole::kElementWise || role == FusionRole::kRowWise || role == FusionRole::kReduction;
+  return role == FusionRole::kElementWise || role == FusionRole::kRowWise || role == FusionRole::kReduction ||
+         role == FusionRole::kProduct;
 }
 // By op and attributes. An assignment has its role only where the compiler lets the producer write through.
 FusionRole FusionRoleOf(const Node& node);
@@ -57,6 +59,7 @@ bool RunsFusedOnHardware(const Node& node, DataType dtype);
 // written into its variable; otherwise it shares it with nobody, as an assignment does.
 //
 // Such nodes have results of one size, or of two: rows of n elements, and one element for each of the rows.
+// Products of a launch that read such rows may have results of any size; nobody reads these there.
 std::vector<int> BlockGroups(const Graph& graph, std::span<const FusedNode> nodes);
 
 // The op of a launch, or "fused Mul+AddV2+Tanh (3)" with the number of nodes. At most six ops are

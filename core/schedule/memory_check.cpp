@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/graph/op.h"
 #include "core/schedule/fusion.h"
+#include "core/schedule/row_products.h"
 
 namespace lanescope {
 namespace {
@@ -158,6 +159,7 @@ class MemoryReplay {
       return node.output >= 0 && outputs[static_cast<size_t>(node.output)] == output;
     });
     if (writer == nodes.end() || !RunsInBlocks(FusionRoleOf(graph_.node(writer->node)))) return false;
+    if (MatricesOfLaunch(graph_, nodes)) return false;
     const auto written_at = static_cast<size_t>(writer - nodes.begin());
     const Value& written = value(output);
     // One element a row is broadcast to others: which of them a node has read is not looked at here.

@@ -27,15 +27,15 @@ constexpr int64_t kNarrowestTask = 192;
 constexpr int64_t kNarrowest = 16;
 
 void LibraryGemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k, MatrixView<float> a,
-                 MatrixView<float> b, float* c, blasint c_stride) {
+                 MatrixView<float> b, bool add, float* c, blasint c_stride) {
   HostBlas().sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a.data, static_cast<blasint>(a.stride), b.data,
-                   static_cast<blasint>(b.stride), 0, c, c_stride);
+                   static_cast<blasint>(b.stride), add ? 1 : 0, c, c_stride);
 }
 
 void LibraryGemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, blasint m, blasint n, blasint k,
-                 MatrixView<double> a, MatrixView<double> b, double* c, blasint c_stride) {
+                 MatrixView<double> a, MatrixView<double> b, bool add, double* c, blasint c_stride) {
   HostBlas().dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a.data, static_cast<blasint>(a.stride), b.data,
-                   static_cast<blasint>(b.stride), 0, c, c_stride);
+                   static_cast<blasint>(b.stride), add ? 1 : 0, c, c_stride);
 }
 
 template <typename T>
@@ -47,20 +47,21 @@ struct ProductPanels;
 struct TurnedProduct;
 
 template <typename T>
-void Gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t c_stride) {
+void Gemm(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, bool add, T* c,
+          int64_t c_stride) {
   if (n <= kNarrowest) {
     return LibraryGemm(Turned(a), Turned(b), static_cast<blasint>(m), static_cast<blasint>(n),
-                       static_cast<blasint>(k), a, b, c, static_cast<blasint>(c_stride));
+                       static_cast<blasint>(k), a, b, add, c, static_cast<blasint>(c_stride));
   }
   const ProductLoops<T>& loops = HostLoops().product<T>();
   T* panels = ThreadScratch<ProductPanels, T>(loops.panel_elements);
   // The right factor is copied to panels: where that means to turn a large one round, the product is turned.
-  if (!a.transposed && b.transposed && n * k > m * (n + k)) {
+  if (!add && !a.transposed && b.transposed && n * k > m * (n + k)) {
     T* turned = ThreadScratch<TurnedProduct, T>(m * n);
-    loops.multiply(n, m, k, {b.data, b.stride, false}, {a.data, a.stride, true}, turned, m, panels);
+    loops.multiply(n, m, k, {b.data, b.stride, false}, {a.data, a.stride, true}, false, turned, m, panels);
     return loops.transpose(n, m, turned, m, c, c_stride);
   }
-  loops.multiply(m, n, k, a, b, c, c_stride, panels);
+  loops.multiply(m, n, k, a, b, add, c, c_stride, panels);
 }
 
 // `rows` and `columns` of the matrix as it is stored.
@@ -71,13 +72,6 @@ void Gemv(CBLAS_TRANSPOSE t, blasint rows, blasint columns, MatrixView<float> a,
 void Gemv(CBLAS_TRANSPOSE t, blasint rows, blasint columns, MatrixView<double> a, const double* x,
           double* y) {
   HostBlas().dgemv(CblasRowMajor, t, rows, columns, 1, a.data, static_cast<blasint>(a.stride), x, 1, 0, y, 1);
-}
-
-// The factor from (row, column) on.
-template <typename T>
-MatrixView<T> From(MatrixView<T> x, int64_t row, int64_t column) {
-  const int64_t offset = x.transposed ? column * x.stride + row : row * x.stride + column;
-  return {x.data + offset, x.stride, x.transposed};
 }
 
 // Calls fn(first, count) for the parts of one side of the result.
@@ -116,7 +110,7 @@ void MultiplyPieces(const WorkerTeam* team, int64_t m, int64_t n, int64_t k, Mat
     const int64_t row = m >= n ? first : 0, column = m >= n ? 0 : first;
     const int64_t rows = std::min(m >= n ? piece : m, m - row);
     const int64_t columns = std::min(m >= n ? n : piece, n - column);
-    Gemm(rows, columns, k, From(a, row, 0), From(b, 0, column), c + row * c_stride + column, c_stride);
+    Gemm(rows, columns, k, From(a, row, 0), From(b, 0, column), false, c + row * c_stride + column, c_stride);
   }
 }
 
@@ -176,6 +170,16 @@ void Multiply(WorkerTeam* team, int64_t m, int64_t n, int64_t k, MatrixView<T> a
   }
 }
 
+template <typename T>
+void MultiplyTile(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, bool add, T* c,
+                  int64_t c_stride) {
+  Gemm(m, n, k, a, b, add, c, c_stride);
+}
+
+template void MultiplyTile<float>(int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>, bool,
+                                  float*, int64_t);
+template void MultiplyTile<double>(int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>, bool,
+                                   double*, int64_t);
 template void Multiply<float>(WorkerTeam*, int64_t, int64_t, int64_t, MatrixView<float>, MatrixView<float>,
                               float*);
 template void Multiply<double>(WorkerTeam*, int64_t, int64_t, int64_t, MatrixView<double>, MatrixView<double>,

@@ -15,4 +15,17 @@ namespace lanescope::exec {
 template <typename T>
 void Multiply(WorkerTeam* team, int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c);
 
+// The factor from (row, column) on.
+template <typename T>
+MatrixView<T> From(MatrixView<T> x, int64_t row, int64_t column) {
+  const int64_t offset = x.transposed ? column * x.stride + row : row * x.stride + column;
+  return {x.data + offset, x.stride, x.transposed};
+}
+
+// c[m][n] = or, to `add`, += a[m][k] * b[k][n], for a part of a product on the calling thread; rows of c are
+// c_stride elements apart. m, n, k > 0. T: float, double.
+template <typename T>
+void MultiplyTile(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, bool add, T* c,
+                  int64_t c_stride);
+
 }  // namespace lanescope::exec

@@ -149,10 +149,10 @@ struct MatrixView {
 template <typename T>
 struct ProductLoops {
   int64_t panel_elements;  // that `multiply` works with
-  // c[m][n] = a[m][k] * b[k][n], k > 0; rows of c are c_step elements apart. An element's sum depends on k
-  // alone, whatever part of the product is asked for.
-  void (*multiply)(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t c_step,
-                   T* panels);
+  // c[m][n] = or, to `add`, += a[m][k] * b[k][n], k > 0; rows of c are c_step elements apart. An element's
+  // sum depends on k alone, whatever part of the product is asked for.
+  void (*multiply)(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, bool add, T* c,
+                   int64_t c_step, T* panels);
   // to[n][rows] = from[rows][n], with rows so many elements apart.
   void (*transpose)(int64_t rows, int64_t n, const T* from, int64_t from_step, T* to, int64_t to_step);
   // sums[i][c] = or, to `add`, += sum over p < positions of x[p][i] * grads[rows[p]][c], for i < length and c

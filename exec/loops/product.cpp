@@ -173,8 +173,8 @@ void GatheredProduct(int64_t m, const Gathered<T>& x, const Columns<T>& of) {
 }
 
 template <typename T>
-void Product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, T* c, int64_t c_step,
-             T* panels) {
+void Product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, bool add, T* c,
+             int64_t c_step, T* panels) {
   const int64_t slices = (k + kDepth - 1) / kDepth;
   for (int64_t column = 0; column < n; column += kWidth) {
     const int64_t width = n - column < kWidth ? n - column : kWidth;
@@ -187,7 +187,7 @@ void Product(int64_t m, int64_t n, int64_t k, MatrixView<T> a, MatrixView<T> b, 
       } else {
         PackPanels(depth, width, b.data + from * b.stride + column, b.stride, panels, PanelStep<T>(depth));
       }
-      const Columns<T> of{width, panels, PanelStep<T>(depth), from > 0, c + column, c_step};
+      const Columns<T> of{width, panels, PanelStep<T>(depth), add || from > 0, c + column, c_step};
       if (!a.transposed) {
         EvenTiles(m, [&](int64_t first, int64_t count) {
           StoredProduct<T, kTileRows>(count, a, first, from, depth, of);

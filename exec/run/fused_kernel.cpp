@@ -8,93 +8,15 @@
 #include <vector>
 
 #include "core/schedule/fusion.h"
+#include "core/schedule/row_products.h"
 #include "exec/kernels/broadcast.h"
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/tensor_access.h"
+#include "exec/run/fused_unit.h"
+#include "exec/run/member_context.h"
 
 namespace lanescope::exec {
 namespace {
-
-// Elements of a block, about: of floats 64 KiB a result: short enough for the second-level cache, and long
-// against what calling a kernel costs.
-constexpr int64_t kFusedBlock = 16384;
-constexpr int64_t kMaxElementBytes = 8;
-
-// The loops of a block run on the thread that has the block.
-class CallersThread final : public WorkerTeam {
- public:
-  void ParallelFor(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& fn) override {
-    for (int64_t begin = 0; begin < n; begin += grain) fn(begin, std::min(n, begin + grain));
-  }
-};
-
-// The kernel of one node sees its part of the launch, or of a block of it.
-class MemberContext final : public KernelContext {
- public:
-  MemberContext(KernelContext& launch, const FusedNode& node, WorkerTeam* team)
-      : launch_(launch), node_(node) {
-    inputs_.resize(node.inputs.size());
-    team_ = team;
-    resources_ = &launch.resources();
-    session_seed_ = launch.session_seed();
-  }
-  void SetInput(size_t i, const TensorRef& tensor) { inputs_[i] = tensor; }
-  void SetOutput(const TensorRef& tensor) { outputs_.assign(1, tensor); }
-  void TakeVariables() {
-    for (const int input : node_.inputs) variables_.push_back(input < 0 ? nullptr : &launch_.variable(input));
-  }
-  // An update sees the elements from `first` on of the `count` variables that it writes.
-  void TakeParts(size_t count, int64_t first, const Shape& shape) {
-    parts_.resize(count);
-    variables_.assign(node_.inputs.size(), nullptr);
-    for (size_t k = 0; k < count; ++k) {
-      const Variable& whole = launch_.variable(node_.inputs[k]);
-      parts_[k] = whole;
-      parts_[k].tensor.shape = shape;
-      parts_[k].tensor.data = ElementAt(whole.tensor.dtype, whole.tensor.data, first);
-      variables_[k] = &parts_[k];
-      inputs_[k] = parts_[k].tensor;
-    }
-  }
-
-  Resource& FindOrCreateResource(int input,
-                                 const std::function<std::unique_ptr<Resource>()>& create) override {
-    return launch_.FindOrCreateResource(node_.inputs[static_cast<size_t>(input)], create);
-  }
-  const Node& handle_node(int input) const override {
-    return launch_.handle_node(node_.inputs[static_cast<size_t>(input)]);
-  }
-  uint64_t& random_counter() override { return launch_.random_counter(); }
-
- private:
-  KernelContext& launch_;
-  const FusedNode& node_;
-  std::vector<Variable> parts_;
-};
-
-struct FusedMember {
-  FusedNode node;
-  FusionRole role = FusionRole::kNone;
-  std::unique_ptr<Kernel> kernel;  // of a node that runs in blocks: any number of threads are in it at once
-  int slot = -1;           // of the working memory: where a block of its result is, if it is nowhere else
-  bool one_a_row = false;  // its result has an element for each row
-  size_t updated = 0;      // of an update: its first inputs are so many variables that it writes
-  size_t gradient = 0;     // which input is the gradient
-  // By input: how one that is broadcast belongs to the elements of the result.
-  std::map<size_t, BroadcastPlan> broadcast;
-};
-
-// Nodes that run together: those that run in blocks and read each other's results, or one other node.
-struct FusedUnit {
-  bool in_blocks = false;
-  std::vector<size_t> members;
-  int64_t elements = 0;         // of a result
-  int64_t run = 1;              // of the rows that some results have an element for; 1: of none
-  int64_t block = kFusedBlock;  // elements of one: a multiple of `run`, and of the runs of what is broadcast
-  int slots = 0;
-
-  int64_t slot_bytes() const { return block * kMaxElementBytes; }
-};
 
 // Elements of a result, `rows` runs of `n` from `first` on.
 struct BlockPart {
@@ -129,22 +51,31 @@ class FusedKernel final : public Kernel {
       FusedMember& member = members_.emplace_back();
       member.node = nodes[i];
       member.role = role;
+      member.in_place = RunsInBlocks(role) && OpRegistry::Global().Find(node.op)->in_place;
       if (role == FusionRole::kUpdate) {
         member.updated = OpRegistry::Global().Find(node.op)->updates.size();
         member.gradient = static_cast<size_t>(GradientInput(node.op));
       }
-      member.kernel = KernelRegistry::Host().Create(RunsInBlocks(role) ? NodeOfBlocks(node, role) : node);
+      if (role != FusionRole::kProduct)
+        member.kernel = KernelRegistry::Host().Create(RunsInBlocks(role) ? NodeOfBlocks(node, role) : node);
     }
     for (FusedUnit& unit : units_) {
       if (!unit.in_blocks) continue;
+      FindProducts(graph, schedule, command, &unit);
       FindRows(schedule, command, &unit);
       FindBroadcasts(schedule, command, &unit);
-      AssignSlots(&unit);
+      AssignSlots(&members_, &unit);
     }
   }
 
   void Compute(KernelContext& launch) override {
-    for (const FusedUnit& unit : units_) unit.in_blocks ? RunInBlocks(launch, unit) : RunWhole(launch, unit);
+    for (const FusedUnit& unit : units_) {
+      if (!unit.in_blocks) {
+        RunWhole(launch, unit);
+      } else {
+        unit.matrix > 0 ? RunByRows(launch, unit) : RunInBlocks(launch, unit);
+      }
+    }
   }
 
  private:
@@ -153,10 +84,29 @@ class FusedKernel final : public Kernel {
                      : schedule.values[schedule.Inputs(command)[static_cast<size_t>(input)]].shape;
   }
 
+  void FindProducts(const Graph& graph, const Schedule& schedule, const Command& command, FusedUnit* unit) {
+    for (const size_t i : unit->members) {
+      FusedMember& member = members_[i];
+      if (member.role != FusionRole::kProduct) continue;
+      const auto inputs = schedule.Inputs(command);
+      const auto shape = [&](size_t k) {
+        const int input = member.node.inputs[k];
+        return input < 0 ? Shape() : schedule.values[inputs[static_cast<size_t>(input)]].shape;
+      };
+      const MatrixBatch matrices = *MatricesOfLaunch(graph, schedule.FusedNodes(command));
+      const RowProduct part = *RowProductIn(graph.node(member.node.node), member.node);
+      member.product.emplace(graph.node(member.node.node), part, matrices, shape(0), shape(1));
+      member.leaves = part.part != ProductPart::kMakes;
+      unit->sums |= part.part == ProductPart::kSums;
+      unit->matrix = matrices.rows * matrices.columns;
+      unit->block = RowsOfBlock(matrices) * matrices.columns;
+    }
+  }
+
   void FindRows(const Schedule& schedule, const Command& command, FusedUnit* unit) {
     for (const size_t i : unit->members) {
       const FusedMember& member = members_[i];
-      if (member.updated > 0) continue;
+      if (member.updated > 0 || member.leaves) continue;
       unit->elements = std::max(unit->elements, member.node.shape.NumElements());
       if (member.role == FusionRole::kReduction) {
         const Shape& rows = ShapeOfInput(schedule, command, member.node.inputs[0]);
@@ -165,7 +115,7 @@ class FusedKernel final : public Kernel {
       if (member.role == FusionRole::kRowWise) unit->run = member.node.shape[member.node.shape.rank() - 1];
     }
     for (const size_t i : unit->members) {
-      if (members_[i].updated > 0) continue;
+      if (members_[i].updated > 0 || members_[i].leaves) continue;
       const int64_t elements = members_[i].node.shape.NumElements();
       members_[i].one_a_row = elements < unit->elements;
       if (members_[i].one_a_row) unit->run = unit->elements / elements;
@@ -190,31 +140,9 @@ class FusedKernel final : public Kernel {
         member.broadcast.emplace(k, plan);
       }
     }
+    if (unit->matrix > 0) return;
     if (unit->run > 1) longest = unit->run;
     unit->block = std::max(kFusedBlock / longest, int64_t{1}) * longest;
-  }
-
-  // A slot is free again after the last node that reads it.
-  void AssignSlots(FusedUnit* unit) {
-    std::map<size_t, size_t> last_reader;
-    for (const size_t i : unit->members) {
-      for (const int input : members_[i].node.inputs) {
-        if (input < 0) last_reader[static_cast<size_t>(-1 - input)] = i;
-      }
-    }
-    std::vector<int> free;
-    for (const size_t i : unit->members) {
-      FusedMember& member = members_[i];
-      if (member.node.output < 0 && member.updated == 0) {
-        if (free.empty()) free.push_back(unit->slots++);
-        member.slot = free.back();
-        free.pop_back();
-      }
-      for (const auto& [made, reader] : last_reader) {
-        if (reader == i && members_[made].slot >= 0) free.push_back(members_[made].slot);
-      }
-      std::erase_if(last_reader, [&](const auto& entry) { return entry.second == i; });
-    }
   }
 
   void RunWhole(KernelContext& launch, const FusedUnit& unit) {
@@ -233,20 +161,38 @@ class FusedKernel final : public Kernel {
   void RunInBlocks(KernelContext& launch, const FusedUnit& unit) const {
     // Workers get as much at once as from ops that run by themselves.
     const int64_t grain = std::max(kElementGrain / unit.block, int64_t{1}) * unit.block;
-    launch.team().ParallelFor(unit.elements, grain, [&](int64_t begin, int64_t end) {
-      CallersThread team;
-      std::vector<MemberContext> contexts;
-      contexts.reserve(unit.members.size());
-      for (const size_t i : unit.members) contexts.emplace_back(launch, members_[i].node, &team);
-      constexpr int kSpread = 3;  // operands of one node that are broadcast, at most
-      std::byte* const memory =
-          ThreadScratch<FusedKernel, std::byte>((unit.slots + kSpread) * unit.slot_bytes());
-      for (int64_t first = begin; first < end; first += unit.block) {
-        const int64_t n = std::min(unit.block, end - first);
-        for (size_t m = 0; m < unit.members.size(); ++m)
-          RunBlock(launch, unit, unit.members[m], first, n, memory, &contexts[m]);
+    launch.team().ParallelFor(unit.elements, grain,
+                              [&](int64_t begin, int64_t end) { RunStretch(launch, unit, begin, end); });
+  }
+
+  // Blocks end with a matrix. One thread adds up what the rows of a matrix give.
+  void RunByRows(KernelContext& launch, const FusedUnit& unit) const {
+    const int64_t whole = std::max(unit.block, unit.matrix);
+    const int64_t parts = unit.sums ? 1 : (unit.matrix + unit.block - 1) / unit.block;
+    const int64_t stretches = (unit.elements + whole - 1) / whole;
+    launch.team().ParallelFor(stretches * parts, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i / parts * whole, past = std::min(first + whole, unit.elements);
+        const int64_t from = first + i % parts * unit.block;
+        RunStretch(launch, unit, from, parts == 1 ? past : std::min(from + unit.block, past));
       }
     });
+  }
+
+  // Block after block on the calling thread.
+  void RunStretch(KernelContext& launch, const FusedUnit& unit, int64_t begin, int64_t end) const {
+    CallersThread team;
+    std::vector<MemberContext> contexts;
+    contexts.reserve(unit.members.size());
+    for (const size_t i : unit.members) contexts.emplace_back(launch, members_[i].node, &team);
+    constexpr int kSpread = 3;  // operands of one node that are broadcast, at most
+    std::byte* const memory =
+        ThreadScratch<FusedKernel, std::byte>((unit.slots + kSpread) * unit.slot_bytes());
+    for (int64_t first = begin; first < end; first += unit.block) {
+      const int64_t n = std::min(unit.block, end - first);
+      for (size_t m = 0; m < unit.members.size(); ++m)
+        RunBlock(launch, unit, unit.members[m], first, n, memory, &contexts[m]);
+    }
   }
 
   static TensorRef RefOf(DataType dtype, const Shape& shape, void* data) {
@@ -278,6 +224,14 @@ class FusedKernel final : public Kernel {
         data = ElementAt(maker.node.dtype, launch.output(maker.node.output).data, part.first);
       return RefOf(maker.node.dtype, part.Full(), data);
     };
+    if (member.product) {
+      const auto operand = [&](int input) {
+        return input >= 0 ? launch.input(input).data : made(static_cast<size_t>(-1 - input)).data;
+      };
+      void* const result = member.leaves ? launch.output(member.node.output).data : made(number).data;
+      return member.product->Run(first, n, operand(member.node.inputs[0]), operand(member.node.inputs[1]),
+                                 result);
+    }
     std::byte* spread = memory + unit.slots * unit.slot_bytes();
     const size_t updated = member.updated;
     if (updated > 0) context->TakeParts(updated, own.first, own.Full());

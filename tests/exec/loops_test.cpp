@@ -205,7 +205,7 @@ TEST(Loops, ProductsAgree) {
           const MatrixView<float> left{turn_a ? a_turned.data() : a.data(), turn_a ? s.m : s.k, turn_a};
           const MatrixView<float> right{turn_b ? b_turned.data() : b.data(), turn_b ? s.k : s.n, turn_b};
           std::vector<float> c(expected.size() + 1, 7.0f);
-          product.multiply(s.m, s.n, s.k, left, right, c.data(), s.n, panels.data());
+          product.multiply(s.m, s.n, s.k, left, right, false, c.data(), s.n, panels.data());
           for (size_t i = 0; i < expected.size(); ++i)
             ASSERT_NEAR(c[i], expected[i], 1e-4 * (1 + std::abs(expected[i])))
                 << loops.isa << " " << i << " of " << s.m << " x " << s.n;

@@ -46,6 +46,7 @@ struct Draft {
   IdVector<CommandId, Command> commands;     // queue and rank come with the later passes
   std::vector<ValueId> operands;             // of a command its inputs, then its outputs
   std::map<CommandId, int> copied_versions;  // by copy: the version of the variable that it reads, if not 0
+  std::map<CommandId, CommandId> repeats;    // by command that computes again: the one it belongs before
   std::vector<FusedLaunch> fused;            // as in Schedule
   LinkedLists<CommandId> dependencies;       // of the commands, until OrderCommands
   Rows<CommandId, CommandId> after;          // the same from OrderCommands on, without repeats

@@ -11,6 +11,8 @@
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/compile/fusible.h"
 #include "core/schedule/compile/fusion_groups.h"
+#include "core/schedule/compile/join_products.h"
+#include "core/schedule/compile/recompute.h"
 #include "core/schedule/compile/write_fused.h"
 #include "core/schedule/fusion.h"
 
@@ -44,12 +46,30 @@ class FusePass {
     for (const CommandId c : draft_.commands.ids()) Classify(c);
   }
 
-  void Run() {
+  void JoinChains() {
     for (const CommandId c : groups_.order()) {
       StopPoint();
       if (RunsInBlocks(role_[c]) || role_[c] == FusionRole::kAssign) JoinProducers(c);
       if (role_[c] == FusionRole::kUpdate) JoinUpdate(c);
     }
+  }
+
+  // The products of attention go with what lies between them. `again`: what had better be computed again; may
+  // be null.
+  void JoinProducts(std::vector<Recomputation>* again) {
+    ProductJoiner joiner(draft_, &groups_);
+    std::vector<CommandId> launches;
+    for (const CommandId c : groups_.order()) {
+      StopPoint();
+      const CommandId group = groups_.Of(c);
+      if (!RunsInBlocks(role_[c]) || groups_.Last(group) != c || EndsInUpdate(group)) continue;
+      const GroupShape shape = ShapeOfGroup(group);
+      if (joiner.Join(group, shape.elements, shape.run)) launches.push_back(c);
+    }
+    if (again != nullptr) *again = FindRecomputations(draft_, groups_, joiner, launches);
+  }
+
+  void WriteLaunches() {
     for (const CommandId c : groups_.order()) {
       StopPoint();
       if (role_[c] != FusionRole::kNone && groups_.Last(groups_.Of(c)) == c) JoinBatch(groups_.Of(c));
@@ -63,6 +83,7 @@ class FusePass {
   void Classify(CommandId c) {
     const Command& command = draft_.command(c);
     role_[c] = RoleInLaunch(draft_, command);
+    if (role_[c] == FusionRole::kProduct) role_[c] = FusionRole::kNone;  // until JoinProducts takes it
     is_light_[c] = command.kind == CommandKind::kCopy ||
                    (role_[c] != FusionRole::kNone && role_[c] != FusionRole::kRowWise &&
                     role_[c] != FusionRole::kReduction);
@@ -314,7 +335,19 @@ class FusePass {
 }  // namespace
 
 void Fuse(Draft* draft) {
-  if (draft->request.fuse) FusePass(draft).Run();
+  if (!draft->request.fuse) return;
+  {
+    FusePass pass(draft);
+    pass.JoinChains();
+    std::vector<Recomputation> again;
+    pass.JoinProducts(&again);
+    if (again.empty()) return pass.WriteLaunches();
+    Recompute(draft, again);
+  }
+  FusePass pass(draft);
+  pass.JoinChains();
+  pass.JoinProducts(nullptr);
+  pass.WriteLaunches();
 }
 
 }  // namespace lanescope::compile

@@ -26,6 +26,8 @@ class RoleFinder {
         return IsWrittenThrough(command);
       case FusionRole::kUpdate:
         return IsExact(command) && (!draft_.machine.device(device).is_hardware() || IsStep(command, device));
+      case FusionRole::kProduct:
+        return IsProductByRows(command, device);
     }
     return false;
   }
@@ -52,6 +54,26 @@ class RoleFinder {
       run = RowRun(kept, shape);
     }
     return run >= 2 && run <= kMaxRow;
+  }
+
+  // As many matrices on both sides, of floats or doubles. No kernel of a physical GPU has products in it.
+  bool IsProductByRows(const Command& command, DeviceId device) const {
+    if (command.num_outputs != 1 || command.num_inputs != 2 || !IsExact(command) ||
+        draft_.machine.device(device).is_hardware())
+      return false;
+    const ValueId output = draft_.Outputs(command)[0];
+    const DataType dtype = draft_.value(output).dtype;
+    const Shape& result = ShapeOf(output);
+    if (!IsPlain(output, device) || result.NumElements() == 0 ||
+        (dtype != DataType::kFloat && dtype != DataType::kDouble))
+      return false;
+    return std::ranges::all_of(draft_.Inputs(command), [&](ValueId v) {
+      const Shape& shape = ShapeOf(v);
+      const int64_t count =
+          shape.NumElements() / std::max<int64_t>(1, shape[shape.rank() - 1] * shape[shape.rank() - 2]);
+      return IsPlain(v, device) && draft_.value(v).dtype == dtype && shape.NumElements() > 0 &&
+             count == result.NumElements() / (result[result.rank() - 1] * result[result.rank() - 2]);
+    });
   }
 
   bool IsExact(const Command& command) const {

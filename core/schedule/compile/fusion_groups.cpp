@@ -32,21 +32,27 @@ FusionGroups::FusionGroups(const Draft& draft)
   Sort();
 }
 
-// By number as far as that goes: copies that variables needed have the last ones.
+// By number as far as that goes: copies that variables needed have the last ones. A command that computes
+// again has the place of the one that needs it.
 void FusionGroups::Sort() {
+  using Place = std::pair<CommandId, CommandId>;  // its own, or the other command's; its number
+  const auto place = [&](CommandId c) {
+    const auto found = draft_.repeats.find(c);
+    return Place(found == draft_.repeats.end() ? c : found->second, c);
+  };
   IdVector<CommandId, int> waiting(group_.size(), 0);
-  std::priority_queue<CommandId, std::vector<CommandId>, std::greater<>> ready;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
   for (const CommandId c : group_.ids()) {
     draft_.dependencies.ForEach(c, [&](CommandId) { ++waiting[c]; });
-    if (waiting[c] == 0) ready.push(c);
+    if (waiting[c] == 0) ready.push(place(c));
   }
   while (!ready.empty()) {
-    const CommandId command = ready.top();
+    const CommandId command = ready.top().second;
     ready.pop();
     position_[command] = static_cast<int>(order_.size());
     order_.push_back(command);
     successors_.ForEach(command, [&](CommandId next) {
-      if (--waiting[next] == 0) ready.push(next);
+      if (--waiting[next] == 0) ready.push(place(next));
     });
   }
   LANESCOPE_CHECK(order_.size() == group_.size());

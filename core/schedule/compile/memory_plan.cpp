@@ -13,6 +13,7 @@
 #include "core/schedule/compile/draft.h"
 #include "core/schedule/compile/happens_before.h"
 #include "core/schedule/fusion.h"
+#include "core/schedule/row_products.h"
 #include "core/schedule/run_order.h"
 
 namespace lanescope::compile {
@@ -174,6 +175,8 @@ class Planner {
         std::ranges::find_if(nodes, [&](const FusedNode& node) { return node.output == index; }) -
         nodes.begin());
     const Value& value = draft_.value(output);
+    // Products read the other factor whole for every block.
+    if (MatricesOfLaunch(draft_.graph, nodes)) return nullptr;
     // The smaller of results of two sizes is broadcast.
     for (size_t i = 0; i < nodes.size(); ++i) {
       if (group[i] == group[writer] && nodes[i].shape.NumElements() > value.shape.NumElements())

@@ -80,6 +80,7 @@ class FusedWriter {
     std::map<CommandId, int> copied;
     for (const auto& [copy, version] : draft_.copied_versions) copied[number_[copy]] = version;
     draft_.copied_versions = std::move(copied);
+    draft_.repeats.clear();  // only the pass Fuse asks
     draft_.dependencies = std::move(dependencies);
     draft_.commands = std::move(commands);
     draft_.operands = std::move(operands_);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The nodes of a fused launch on host memory, and which of them run together. Internal to exec/run.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/schedule/fusion.h"
+#include "exec/device/kernel.h"
+#include "exec/kernels/broadcast.h"
+#include "exec/run/row_product_kernel.h"
+
+namespace lanescope::exec {
+
+// Elements of a block, about: of floats 64 KiB a result: short enough for the second-level cache, and long
+// against what calling a kernel costs.
+inline constexpr int64_t kFusedBlock = 16384;
+inline constexpr int64_t kMaxElementBytes = 8;
+
+struct FusedMember {
+  FusedNode node;
+  FusionRole role = FusionRole::kNone;
+  std::unique_ptr<Kernel> kernel;  // of a node that runs in blocks: any number of threads are in it at once
+  std::optional<RowProductKernel> product;  // in its place
+  int slot = -1;           // of the working memory: where a block of its result is, if it is nowhere else
+  bool one_a_row = false;  // its result has an element for each row
+  bool in_place = false;   // its result may lie where an operand was
+  bool leaves = false;     // a product of what the blocks hold: its result lies in memory alone
+  size_t updated = 0;      // of an update: its first inputs are so many variables that it writes
+  size_t gradient = 0;     // which input is the gradient
+  // By input: how one that is broadcast belongs to the elements of the result.
+  std::map<size_t, BroadcastPlan> broadcast;
+};
+
+// Nodes that run together: those that run in blocks and read each other's results, or one other node.
+struct FusedUnit {
+  bool in_blocks = false;
+  std::vector<size_t> members;
+  int64_t elements = 0;         // of a result
+  int64_t run = 1;              // of the rows that some results have an element for; 1: of none
+  int64_t block = kFusedBlock;  // elements of one: a multiple of `run`, and of the runs of what is broadcast
+  int64_t matrix = 0;           // elements of one of the matrices that products make; 0: there are none
+  bool sums = false;            // some product adds up over the rows of a matrix
+  int slots = 0;
+
+  int64_t slot_bytes() const { return block * kMaxElementBytes; }
+};
+
+// Gives results that lie in no other memory their slots. One is free again after the last node that reads it.
+void AssignSlots(std::vector<FusedMember>* members, FusedUnit* unit);
+
+}  // namespace lanescope::exec
