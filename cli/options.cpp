@@ -130,6 +130,8 @@ void RequireNotRead(const std::string& output, const std::vector<std::string>& i
 void AddGpuOptions(CLI::App* command, exec::DeviceOptions* devices) {
   command->add_flag("!--no-cuda-graph", devices->graphs, "On GPUs: launch every kernel by itself");
   command->add_flag("--tf32", devices->allow_tf32, "On GPUs: round the factors of float32 products to TF32");
+  command->add_flag("--any-algorithm", devices->any_algorithm,
+                    "On GPUs: allow convolutions whose sums come in changing orders");
   command->add_flag("!--no-memory-growth", devices->memory_growth,
                     "On GPUs: take each device's whole memory limit at once");
 }

@@ -46,8 +46,12 @@ struct LaunchSpec {
   StreamHandle stream = nullptr;
   int multiprocessors = 0;
   bool allow_tf32 = false;
-  // Device memory that counts against the device's limit and lives as long as the device.
+  bool any_algorithm = false;
+  std::string gpu;  // its name and compute capability: "NVIDIA H100 80GB HBM3 sm_90"
+  // Device memory that counts against the device's limit and lives as long as the device, unless it is
+  // released, which is for when nothing on the device uses it any more.
   std::function<void*(int64_t bytes)> allocate;
+  std::function<void(void* memory)> release;
 };
 
 // Calls throw Error with the call and CUDA's name of what went wrong; those that give something back never

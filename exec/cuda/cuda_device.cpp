@@ -130,6 +130,7 @@ void CudaDevice::CheckPriority() const {
 }
 
 void* CudaDevice::Allocate(int64_t bytes) {
+  const std::lock_guard lock(pool_mutex_);
   void* memory = nullptr;
   try {
     memory = pool_->Allocate(bytes);
@@ -146,7 +147,10 @@ void* CudaDevice::Allocate(int64_t bytes) {
   return memory;
 }
 
-void CudaDevice::Free(void* memory) { pool_->Free(memory); }
+void CudaDevice::Free(void* memory) {
+  const std::lock_guard lock(pool_mutex_);
+  pool_->Free(memory);
+}
 
 void CudaDevice::Upload(void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
@@ -170,10 +174,13 @@ StreamContext* CudaDevice::launch() {
     LaunchSpec spec;
     spec.ordinal = ordinal();
     spec.stream = stream(QueueKind::kCompute);
-    spec.multiprocessors = partition_.multiprocessors > 0 ? partition_.multiprocessors
-                                                          : api().Properties(ordinal()).multiprocessors;
+    const GpuProperties gpu = api().Properties(ordinal());
+    spec.multiprocessors = partition_.multiprocessors > 0 ? partition_.multiprocessors : gpu.multiprocessors;
     spec.allow_tf32 = options_.allow_tf32;
+    spec.any_algorithm = options_.any_algorithm;
+    spec.gpu = fmt::format("{} sm_{}", gpu.name, gpu.compute_capability);
     spec.allocate = [this](int64_t bytes) { return Allocate(bytes); };
+    spec.release = [this](void* memory) { Free(memory); };
     launch_ = api().MakeLaunch(spec);
   }
   return launch_.get();

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/schedule/schedule.h"
@@ -84,6 +85,7 @@ class CudaDevice : public StreamDevice {
   std::shared_ptr<Nccl> nccl_;
   NcclPeers peers_;
   DeviceOptions options_;
+  std::mutex pool_mutex_;  // kernels take memory while others load steps
   std::unique_ptr<MemoryPool> pool_;
   std::array<StreamHandle, kNumStreams> streams_{};
   std::unique_ptr<StreamContext> launch_;

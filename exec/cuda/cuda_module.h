@@ -42,7 +42,7 @@ std::string GpuUuid(int ordinal);
 void SetCudaModuleForTesting(CudaModule* module);
 
 // The module's entry point, `extern "C"`. The number must be kCudaModuleVersion, else it returns null.
-inline constexpr int kCudaModuleVersion = 6;
+inline constexpr int kCudaModuleVersion = 7;
 inline constexpr char kCudaModuleEntry[] = "lanescope_cuda_module";
 using CudaModuleEntry = CudaModule* (*)(int version);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binaries of kernels made at run time, kept in files, so that a text is compiled once. Internal to
-// exec/cuda.
+// Things made or measured for a GPU, kept in files: binaries of kernels, so that a text is compiled once,
+// and times of algorithms. Internal to exec/cuda.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace lanescope::exec::cuda {
 
-// One file a kernel, named by the hash of its key, which holds all that the binary depends on. The folder may
-// be shared by any number of processes: files appear whole, and what is damaged or of another key is as if it
-// were not there. Nothing here throws: without a folder nothing is kept.
+// One file an entry, named by the hash of its key, which holds all that the content depends on. The folder
+// may be shared by any number of processes: files appear whole, and what is damaged or of another key is as
+// if it were not there. Nothing here throws: without a folder nothing is kept.
 class KernelCache {
  public:
   explicit KernelCache(std::string folder) : folder_(std::move(folder)) {}

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <typeindex>
 #include <unordered_map>
 
@@ -43,6 +44,11 @@ class Launch : public StreamContext {
   int multiprocessors() const { return multiprocessors_; }  // that the stream's device may use
   // Whether float32 products may round their factors to TF32 (off unless the run says --tf32).
   bool allow_tf32() const { return allow_tf32_; }
+  // Whether sums may come in orders that change from run to run (off unless the run says --any-algorithm).
+  bool any_algorithm() const { return any_algorithm_; }
+  // Measurements of this stream hold for this: the GPU's name, its compute capability and how many
+  // multiprocessors the stream may use.
+  std::string gpu() const { return gpu_ + ", " + std::to_string(multiprocessors_) + " multiprocessors"; }
 
   // The handle of this stream, with a workspace of its own and the math mode set; made at the first product.
   cublasContext* cublas();
@@ -50,6 +56,9 @@ class Launch : public StreamContext {
   // At least `bytes` of device memory, 256-byte aligned, for this launch alone: the next launch of the stream
   // gets the same memory. Its content is undefined. Throws ResourceExhausted past the device's limit.
   void* Scratch(int64_t bytes);
+  // Device memory as Scratch gives it, until what this returns is gone, which waits for the stream. Never
+  // while the stream is captured.
+  std::shared_ptr<void> Borrow(int64_t bytes);
   // Pinned host memory of this command, 256-byte aligned. It keeps its content from launch to launch, and
   // replayed copies read it again; no other command gets it.
   void* Staging(const KernelContext& context, int64_t bytes);
@@ -71,11 +80,14 @@ class Launch : public StreamContext {
   virtual void* FindStaging(const void* command, int64_t bytes) = 0;
   // Device memory that lives as long as the stream.
   virtual void* AllocateForStream(int64_t bytes) = 0;
+  virtual void Release(void* memory) = 0;
 
   cudaStream_t stream_ = nullptr;
   int ordinal_ = 0;
   int multiprocessors_ = 1;
   bool allow_tf32_ = false;
+  bool any_algorithm_ = false;
+  std::string gpu_;
 
  private:
   std::unordered_map<std::type_index, std::shared_ptr<void>> kept_;

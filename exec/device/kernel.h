@@ -99,6 +99,13 @@ class WorkerTeam {
 class StreamContext {
  public:
   virtual ~StreamContext() = default;
+  // Whether the next launch is of a step whose time is recorded: one in which nothing is tried out. Said by
+  // who launches, before each launch.
+  void SetRecorded(bool recorded) { recorded_ = recorded; }
+  bool recorded() const { return recorded_; }
+
+ private:
+  bool recorded_ = false;
 };
 
 // The session's seed where nobody gives one, so that a run can be repeated.

@@ -104,7 +104,7 @@ StepTimes Executor::Run(LoadedSchedule* loaded, StepState* state, int64_t timeou
   state->Reset();
   MakeDrivers(drivers, trace.recorder);
   if (loaded->program() != nullptr)
-    loaded->program()->BeginStep({trace.schedule, trace.step}, trace.recorder != nullptr);
+    loaded->program()->BeginStep({trace.schedule, trace.step, trace.recorded}, trace.recorder != nullptr);
   loaded_ = loaded;
   plan_ = &loaded->plan();
   spins_.store(SpinsOf(loaded), std::memory_order_relaxed);

@@ -30,7 +30,8 @@ struct StepTrace {
   int step = 0;
   InputLog* waits = nullptr;  // null: waits are not recorded
   int thread = kNoInputThread;
-  int waiting_step = 0;  // as the log numbers it
+  int waiting_step = 0;   // as the log numbers it
+  bool recorded = false;  // its length is, whether or not its commands are timed
 };
 
 // Owns the driver threads, which sleep between steps. One step at a time; Run is called by one thread at a

@@ -18,13 +18,13 @@ StepTrace Session::BeginTrace(const PreparedStep& step, const RunOptions& option
   }
   if (recorder_ == nullptr || !recording_ || step.trace_number < 0) return {};
   const int number = recorded_steps_++;
-  return {timing_ ? recorder_ : nullptr, step.trace_number, number, input_log_, kNoInputThread, number};
+  return {timing_ ? recorder_ : nullptr, step.trace_number, number, input_log_, kNoInputThread, number, true};
 }
 
 StepTrace Session::TraceOfShare(const ShareOptions& share) {
   const std::lock_guard lock(mutex_);
   if (recorder_ == nullptr || share.step < 0) return {};
-  return {.recorder = recorder_, .schedule = share.schedule, .step = share.step};
+  return {.recorder = recorder_, .schedule = share.schedule, .step = share.step, .recorded = true};
 }
 
 // Without times the step failed: where no other one began meanwhile, the next takes its number.

@@ -239,6 +239,7 @@ void StreamProgram::IssueWork(CommandId number, bool capture) {
   MarkTime(number, &Command::start, capture);
   try {
     if (command.spec.role == StreamRole::kKernel) {
+      if (StreamContext* launch = command.stream->device->launch()) launch->SetRecorded(identity_.recorded);
       runner_->Compute(number);
     } else {
       CopyOperands copy = runner_->PrepareCopy(number);

@@ -88,6 +88,7 @@ class CommandRunner {
 struct StepIdentity {
   int schedule = 0;
   int step = 0;
+  bool recorded = false;  // else the numbers say nothing
 };
 
 // Run, Await and MayBegin are called by the drivers of issue queues, the rest by the thread that runs the

@@ -239,6 +239,8 @@ void RunDialog::Draw(const Ui& ui) {
   Tooltip("kernels: kernels, copies, memory sets; full: API calls, synchronizations and overheads too");
   ImGui::Checkbox("replay what stays the same as one CUDA graph", &options.settings.devices.graphs);
   ImGui::Checkbox("round the factors of float32 products to TF32", &options.settings.devices.allow_tf32);
+  ImGui::Checkbox("allow convolutions whose sums come in changing orders",
+                  &options.settings.devices.any_algorithm);
   ImGui::Checkbox("take memory as it is needed", &options.settings.devices.memory_growth);
   ImGui::Spacing();
   const bool typed_badly = !seed_.empty() && !is_seed;

@@ -23,9 +23,12 @@ namespace {
 // A graph, the strategies that it is placed by and what tables call each.
 using Compared = std::tuple<const GraphHandle*, std::vector<std::string>, std::vector<std::string>>;
 
+// Steps, rounds, repeats and steps of warm-up.
+using Counts = std::tuple<int, int, int, int>;
+
 std::string Compare(const std::vector<Compared>& graphs, const Machine& machine, const std::string& costs,
-                    const std::string& trace, bool run, int steps, int rounds, int repeats, int warmup,
-                    bool ablate, std::optional<uint64_t> seed, int64_t reference_step_ns,
+                    const std::string& trace, bool run, const Counts& counts, bool ablate,
+                    std::optional<uint64_t> seed, int64_t reference_step_ns, bool any_algorithm,
                     const std::optional<nb::callable>& note) {
   study::ComparisonRequest request;
   for (const auto& [graph, strategies, names] : graphs)
@@ -35,12 +38,10 @@ std::string Compare(const std::vector<Compared>& graphs, const Machine& machine,
   if (!costs.empty()) request.costs = sims::ParseCostTable(costs);
   request.trace = trace;
   request.run = run;
-  request.steps = steps;
-  request.rounds = rounds;
-  request.repeats = repeats;
-  request.warmup = warmup;
+  std::tie(request.steps, request.rounds, request.repeats, request.warmup) = counts;
   request.ablate = ablate;
   request.settings.seed = seed;
+  request.settings.devices.any_algorithm = any_algorithm;
   request.reference_step_ns = reference_step_ns;
   if (note) {
     request.note = [&](const std::string& line) {
@@ -67,8 +68,8 @@ std::string Compare(const std::vector<Compared>& graphs, const Machine& machine,
 
 void AddComparison(nb::module_& module) {
   module.def("compare", &Compare, nb::arg("graphs"), nb::arg("machine"), nb::arg("costs"), nb::arg("trace"),
-             nb::arg("run"), nb::arg("steps"), nb::arg("rounds"), nb::arg("repeats"), nb::arg("warmup"),
-             nb::arg("ablate"), nb::arg("seed").none(), nb::arg("reference_step_ns"), nb::arg("note").none());
+             nb::arg("run"), nb::arg("counts"), nb::arg("ablate"), nb::arg("seed").none(),
+             nb::arg("reference_step_ns"), nb::arg("any_algorithm"), nb::arg("note").none());
 }
 
 }  // namespace lanescope::python

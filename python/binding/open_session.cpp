@@ -53,6 +53,7 @@ class OpenSession::Turn {
 OpenSession::OpenSession(const PlacementHandle& placement, const SessionSettings& settings)
     : placement_(placement) {
   options_.settings.seed = settings.seed;
+  options_.settings.devices.any_algorithm = settings.any_algorithm;
   options_.settings.timeout_ns = static_cast<int64_t>(settings.timeout_s * 1e9);
   options_.cancellation = &cancellation_;
   options_.note = [this](const std::string& line) { told_.push_back(line); };

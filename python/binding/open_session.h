@@ -24,6 +24,7 @@ struct SessionSettings {
   std::optional<uint64_t> seed;
   double timeout_s = 0;
   std::string profile;
+  bool any_algorithm = false;  // exec::DeviceOptions
 };
 
 // One run, step by step. Every method is called with the interpreter's lock.

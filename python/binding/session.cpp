@@ -29,9 +29,11 @@ std::set<SessionHandle*>& Sessions() {
 class SessionHandle {
  public:
   SessionHandle(const GraphHandle& graph, const PlacementHandle& placement, const std::string& trace,
-                std::optional<uint64_t> seed, double timeout_s, const std::string& profile) {
+                std::optional<uint64_t> seed, double timeout_s, const std::string& profile,
+                bool any_algorithm) {
     graph.Runnable();
-    open_ = std::make_unique<OpenSession>(placement, SessionSettings{trace, seed, timeout_s, profile});
+    open_ = std::make_unique<OpenSession>(placement,
+                                          SessionSettings{trace, seed, timeout_s, profile, any_algorithm});
     Sessions().insert(this);
   }
   ~SessionHandle() {
@@ -89,9 +91,9 @@ void EndSessions() {
 void AddSession(nb::module_& module) {
   nb::class_<SessionHandle>(module, "Session", "A placed graph on its devices, with its variables.")
       .def(nb::init<const GraphHandle&, const PlacementHandle&, const std::string&, std::optional<uint64_t>,
-                    double, const std::string&>(),
+                    double, const std::string&, bool>(),
            nb::arg("graph"), nb::arg("placement"), nb::arg("trace"), nb::arg("seed").none(),
-           nb::arg("timeout_s"), nb::arg("profile"))
+           nb::arg("timeout_s"), nb::arg("profile"), nb::arg("any_algorithm"))
       .def("step", &SessionHandle::Step, nb::arg("feeds").none(), nb::arg("recorded"))
       .def("close", &SessionHandle::Close, nb::arg("error"))
       .def_prop_ro("step_ns", [](const SessionHandle& session) { return session.open().step_ns(); })

@@ -77,7 +77,8 @@ def _ms(ns: float | None) -> str:
 def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("annotated",), *, costs: Any = None,
             run: bool = True, trace: str | os.PathLike[str] | None = None, steps: int = 10, rounds: int = 6,
             repeats: int = 3, warmup: int = 3, ablate: bool = False, seed: int | None = None,
-            reference_step_s: float = 0, fusion: bool | None = None, note: Callable[[str], None] = log.info) -> Comparison:
+            reference_step_s: float = 0, fusion: bool | None = None, any_algorithm: bool = False,
+            note: Callable[[str], None] = log.info) -> Comparison:
     """Runs and simulates placements, and says which is faster and why.
 
     graphs      a graph, several, or a mapping from the graph to its own strategies
@@ -86,6 +87,7 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
     run         False: only simulate
     trace       trace file that all runs are appended to
     fusion      whether nodes that can share a launch do; None: as the graphs say
+    any_algorithm  as of a session
     The others are the options of `lanescope compare`.
     """
     machine = as_machine(machine)
@@ -97,8 +99,9 @@ def compare(graphs: Any, machine: Any = None, strategies: Iterable[Any] = ("anno
     folder = None if trace else tempfile.TemporaryDirectory(prefix="lanescope-")
     path = os.path.join(folder.name, "trace.db") if folder is not None else os.fspath(trace or "")
     rows = [(graph._core, [strategy_text(each) for each in own], names_of(own)) for graph, own in pairs]
-    result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, steps, rounds, repeats,
-                                      warmup, ablate, seed, int(reference_step_s * 1e9), note))
+    counts = (steps, rounds, repeats, warmup)
+    result = json.loads(_core.compare(rows, machine._core, costs_text(costs), path, run, counts, ablate, seed,
+                                      int(reference_step_s * 1e9), any_algorithm, note))
     if not trace:
         result["trace"] = None
     return Comparison(result, path, folder)

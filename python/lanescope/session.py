@@ -30,6 +30,7 @@ class Session:
     profile                   what of the GPUs the trace holds: "off", "kernels" or "full"; "auto": kernels where CUPTI
                               can be had, and then no other profiler of this process can start
     fusion                    whether nodes that can share a launch do; None: as the graph says
+    any_algorithm             on GPUs: whether convolutions may add in orders that change from run to run
 
     One thread at a time runs steps, without the interpreter's lock. Any closes it, which ends a step in progress; so
     does the end of the program. A session is of the process that opened it: forks open their own.
@@ -37,11 +38,12 @@ class Session:
 
     def __init__(self, graph: Any, machine: Any = None, strategy: Any = "annotated", *, costs: Any = None,
                  trace: str | os.PathLike[str] | None = None, seed: int | None = None, timeout_s: float = 0,
-                 profile: str = "off", fusion: bool | None = None):
+                 profile: str = "off", fusion: bool | None = None, any_algorithm: bool = False):
         predictor = as_predictor(machine, costs)
         graph = as_graph(graph, predictor._machine, fusion)
         placement = placed(predictor._core, graph, strategy)
-        self._core = _core.Session(graph._core, placement, os.fspath(trace or ""), seed, timeout_s, profile)
+        self._core = _core.Session(graph._core, placement, os.fspath(trace or ""), seed, timeout_s, profile,
+                                   any_algorithm)
 
     def step(self, feeds: Mapping[str, Any] | None = None, *, recorded: bool = True) -> dict[str, numpy.ndarray]:
         """Runs one step and returns its fetches by name.
@@ -120,17 +122,18 @@ class RunResult:
 
 def run(graph: Any, machine: Any = None, strategy: Any = "annotated", *, data: Iterable[Mapping[str, Any]] | None = None,
         steps: int = 10, warmup: int = 2, trace: str | os.PathLike[str] | None = None, seed: int | None = None,
-        timeout_s: float = 0, profile: str = "auto", fusion: bool | None = None) -> RunResult:
+        timeout_s: float = 0, profile: str = "auto", fusion: bool | None = None,
+        any_algorithm: bool = False) -> RunResult:
     """Runs steps and returns their times and fetches.
 
     data    yields what a step is fed, by name; it ends the run where it ends before `steps`. None: what the run
             configuration says. Those that warm up take from it too.
     steps, warmup  recorded steps, and steps before that
     profile  as of a session; with a trace CUPTI times kernels where it can be had, until the run has ended
-    fusion   as of a session
+    fusion, any_algorithm  as of a session
     """
     with Session(graph, machine, strategy, trace=trace, seed=seed, timeout_s=timeout_s, profile=profile,
-                 fusion=fusion) as session:
+                 fusion=fusion, any_algorithm=any_algorithm) as session:
         feeds = iter(data) if data is not None else None
         fetches = []
         for number in range(warmup + steps):

@@ -1,214 +1,150 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by the classic functions of cuDNN, which versions 8 and 9 both have.
 //
-// Images stay as TensorFlow lays them out (NHWC), so that no tensor of theirs is ever rearranged. cuDNN asks
-// for filters in the same order (KRSC) then and has float32 algorithms for all three directions there, but
-// none for doubles. TensorFlow's filters (RSCK) are small: they are turned in scratch memory.
+// In the order in which TensorFlow lays images out (NHWC) no tensor of theirs is rearranged, but cuDNN has
+// few float32 algorithms there, and none for doubles. In the other order (NCHW) it has more, which may be
+// worth the transposes: images, results and filters are then turned in scratch memory. An algorithm in an
+// order is a way.
 //
-// What is chosen for a shape is kept with its descriptors on the stream, so that replayed launches find it.
-#include <cudnn.h>
-
+// Which way is the quickest is measured when a shape is first met, transposes included, and kept for the GPU
+// (algorithm_times.h). Where nothing may be tried out, the first of cuDNN's own ranking in NHWC is taken.
+// Ways whose sums come in changing orders only count if the run allows them. What is chosen for a shape is
+// kept with its descriptors on the stream, so that replayed launches find it.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.h"
+#include "exec/cuda/algorithm_times.h"
 #include "exec/cuda/kernels/convolution_cudnn.h"
+#include "exec/cuda/kernels/cudnn_directions.cuh"
+#include "exec/cuda/kernels/launch_timer.cuh"
 #include "exec/cuda/kernels/movement.h"
 #include "exec/cuda/kernels/scratch_layout.h"
-#include "exec/cuda/launch.cuh"
 
 namespace lanescope::exec::cuda {
 namespace {
 
-// cuDNN 9 groups its statuses by thousands.
-bool NotSupported(cudnnStatus_t status) {
-  if (status == CUDNN_STATUS_NOT_SUPPORTED) return true;
-  return CUDNN_MAJOR >= 9 && static_cast<int>(status) / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000;
-}
+constexpr std::array<ConvOrder, 2> kOrders = {ConvOrder::kNhwc, ConvOrder::kNchw};
+constexpr std::array<ConvTensor, 3> kTensors = {ConvTensor::kImages, ConvTensor::kFilter, ConvTensor::kOut};
 
-bool LacksMemory(cudnnStatus_t status) {
-  constexpr int kDeviceAllocationFailed = 4004;  // version 8 has no name for it
-  return status == CUDNN_STATUS_ALLOC_FAILED || static_cast<int>(status) == kDeviceAllocationFailed;
-}
-
-void CheckCudnn(cudnnStatus_t status, const char* what) {
-  if (status == CUDNN_STATUS_SUCCESS) return;
-  cudaGetLastError();  // else the next check would report what cuDNN met
-  const bool memory = LacksMemory(status);
-  throw Error(
-      memory ? Code::kResourceExhausted : Code::kInternal,
-      std::string(what) + " failed: " + cudnnGetErrorString(status) +
-          (memory ? "; cuDNN takes memory outside the device's limit: lower the limit in the machine file or "
-                    "--memory-fraction"
-                  : "; a build with -DLANESCOPE_CUDNN=OFF convolves without cuDNN"));
-}
-
-template <typename Handle, cudnnStatus_t (*kDestroy)(Handle)>
-struct Owned {
-  Owned() = default;
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() {
-    if (handle != nullptr) kDestroy(handle);
-  }
-  operator Handle() const { return handle; }
-
-  Handle handle = nullptr;
-};
-
-// How a convolution of one shape is done in one direction.
-struct Plan {
-  Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor> images;
-  Owned<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor> out;
-  Owned<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor> filter;
-  Owned<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor> convolution;
-  bool usable = false;  // false: cuDNN has nothing for it
-  int algorithm = 0;    // of the direction's enumeration
+struct Way {
+  ConvOrder order = ConvOrder::kNhwc;
+  int algorithm = 0;  // of the direction's enumeration
   size_t workspace_bytes = 0;
-};
 
-// The names by which the three directions differ.
-struct Forward {
-  using Ranked = cudnnConvolutionFwdAlgoPerf_t;
-  using Algorithm = cudnnConvolutionFwdAlgo_t;
-  static constexpr int64_t kKey = 0;
-  static constexpr const char* kName = "a convolution by cuDNN";
-
-  static cudnnStatus_t MaxCount(cudnnHandle_t cudnn, int* count) {
-    return cudnnGetConvolutionForwardAlgorithmMaxCount(cudnn, count);
-  }
-  static cudnnStatus_t Rank(cudnnHandle_t cudnn, const Plan& plan, int room, int* count, Ranked* ranked) {
-    return cudnnGetConvolutionForwardAlgorithm_v7(cudnn, plan.images, plan.filter, plan.convolution, plan.out,
-                                                  room, count, ranked);
-  }
-  static cudnnStatus_t Size(cudnnHandle_t cudnn, const Plan& plan, Algorithm algorithm, size_t* bytes) {
-    return cudnnGetConvolutionForwardWorkspaceSize(cudnn, plan.images, plan.filter, plan.convolution,
-                                                   plan.out, algorithm, bytes);
+  std::string name() const {
+    return (order == ConvOrder::kNchw ? "NCHW_" : "NHWC_") + std::to_string(algorithm);
   }
 };
 
-struct InputGrad {
-  using Ranked = cudnnConvolutionBwdDataAlgoPerf_t;
-  using Algorithm = cudnnConvolutionBwdDataAlgo_t;
-  static constexpr int64_t kKey = 1;
-  static constexpr const char* kName = "a convolution's gradient by its images by cuDNN";
+// A convolution of one shape in one direction.
+struct Plan {
+  std::array<ConvDescriptors, 2> orders;
+  std::vector<Way> ways;           // NHWC first, as cuDNN ranks them; none: it has nothing for it
+  std::optional<size_t> quickest;  // of the ways; nothing: they were not measured
+  bool may_be_measured = true;     // once on a stream
+  std::string key;                 // of the ways' times
 
-  static cudnnStatus_t MaxCount(cudnnHandle_t cudnn, int* count) {
-    return cudnnGetConvolutionBackwardDataAlgorithmMaxCount(cudnn, count);
-  }
-  static cudnnStatus_t Rank(cudnnHandle_t cudnn, const Plan& plan, int room, int* count, Ranked* ranked) {
-    return cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnn, plan.filter, plan.out, plan.convolution,
-                                                       plan.images, room, count, ranked);
-  }
-  static cudnnStatus_t Size(cudnnHandle_t cudnn, const Plan& plan, Algorithm algorithm, size_t* bytes) {
-    return cudnnGetConvolutionBackwardDataWorkspaceSize(cudnn, plan.filter, plan.out, plan.convolution,
-                                                        plan.images, algorithm, bytes);
-  }
-};
+  const ConvDescriptors& In(ConvOrder order) const { return orders[static_cast<size_t>(order)]; }
 
-struct FilterGrad {
-  using Ranked = cudnnConvolutionBwdFilterAlgoPerf_t;
-  using Algorithm = cudnnConvolutionBwdFilterAlgo_t;
-  static constexpr int64_t kKey = 2;
-  static constexpr const char* kName = "a convolution's gradient by its filter by cuDNN";
-
-  static cudnnStatus_t MaxCount(cudnnHandle_t cudnn, int* count) {
-    return cudnnGetConvolutionBackwardFilterAlgorithmMaxCount(cudnn, count);
-  }
-  static cudnnStatus_t Rank(cudnnHandle_t cudnn, const Plan& plan, int room, int* count, Ranked* ranked) {
-    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnn, plan.images, plan.out, plan.convolution,
-                                                         plan.filter, room, count, ranked);
-  }
-  static cudnnStatus_t Size(cudnnHandle_t cudnn, const Plan& plan, Algorithm algorithm, size_t* bytes) {
-    return cudnnGetConvolutionBackwardFilterWorkspaceSize(cudnn, plan.images, plan.out, plan.convolution,
-                                                          plan.filter, algorithm, bytes);
+  // The way to go; ways.size(): none. Ways that were not measured do not come in NCHW, which may take long.
+  size_t Chosen() const {
+    if (quickest.has_value()) return *quickest;
+    const auto first = std::ranges::find(ways, ConvOrder::kNhwc, &Way::order);
+    return static_cast<size_t>(first - ways.begin());
   }
 };
 
-constexpr int64_t kMostInt = std::numeric_limits<int>::max();
+// Where a way's tensors lie in scratch memory; negative: where TensorFlow's lie.
+struct WayScratch {
+  std::array<int64_t, 3> tensors = {-1, -1, -1};
+  int64_t workspace = 0;
+  ScratchLayout layout;
+};
 
-// cuDNN pads both ends alike: what the convolution asks for behind the image does not matter as long as the
-// windows are as many.
-bool SameWindows(const WindowAxis& axis) {
-  const int64_t room = axis.in + 2 * axis.before - ((axis.size - 1) * axis.dilation + 1);
-  return axis.before >= 0 && axis.spread == 1 && room >= 0 && room / axis.stride + 1 == axis.out;
-}
-
-bool FitsInt(const WindowAxis& axis) {
-  return std::max({axis.in + 2 * axis.before, axis.size * axis.dilation, axis.stride}) <= kMostInt;
-}
-
-// Sizes and offsets are ints in cuDNN, and none may be zero.
-bool Expressible(const ConvSpec& spec) {
-  const int64_t images = spec.batch * spec.rows.in * spec.columns.in * spec.channels;
-  const int64_t out = spec.positions() * spec.filters;
-  const int64_t filter = spec.patch() * spec.filters;
-  return std::min({images, out, filter}) > 0 && std::max({images, out, filter}) <= kMostInt &&
-         FitsInt(spec.rows) && FitsInt(spec.columns) && SameWindows(spec.rows) && SameWindows(spec.columns);
-}
-
-// The descriptor's math decides what an algorithm computes; its ranks for other math say nothing of it.
-// Exact: without TF32. Conversions to halves are never wanted.
-bool CountsAs(cudnnMathType_t ranked, bool exact) {
-  if (exact) return ranked == CUDNN_FMA_MATH || ranked == CUDNN_DEFAULT_MATH;
-  return ranked != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
-}
-
-cudnnStatus_t Describe(const ConvSpec& spec, bool exact, Plan* plan) {
-  const auto number = [](int64_t value) { return static_cast<int>(value); };
-  const WindowAxis &rows = spec.rows, &columns = spec.columns;
-  CheckCudnn(cudnnCreateTensorDescriptor(&plan->images.handle), "cudnnCreateTensorDescriptor");
-  CheckCudnn(cudnnCreateTensorDescriptor(&plan->out.handle), "cudnnCreateTensorDescriptor");
-  CheckCudnn(cudnnCreateFilterDescriptor(&plan->filter.handle), "cudnnCreateFilterDescriptor");
-  CheckCudnn(cudnnCreateConvolutionDescriptor(&plan->convolution.handle), "cudnnCreateConvolutionDescriptor");
-  for (const cudnnStatus_t status :
-       {cudnnSetTensor4dDescriptor(plan->images, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, number(spec.batch),
-                                   number(spec.channels), number(rows.in), number(columns.in)),
-        cudnnSetTensor4dDescriptor(plan->out, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, number(spec.batch),
-                                   number(spec.filters), number(rows.out), number(columns.out)),
-        cudnnSetFilter4dDescriptor(plan->filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NHWC, number(spec.filters),
-                                   number(spec.channels), number(rows.size), number(columns.size)),
-        cudnnSetConvolution2dDescriptor(plan->convolution, number(rows.before), number(columns.before),
-                                        number(rows.stride), number(columns.stride), number(rows.dilation),
-                                        number(columns.dilation), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-        // The default math is TF32 where a GPU has it.
-        cudnnSetConvolutionMathType(plan->convolution, exact ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH)}) {
-    if (status != CUDNN_STATUS_SUCCESS) return status;
+WayScratch ScratchOf(const ConvSpec& spec, const Way& way) {
+  WayScratch scratch;
+  for (const ConvTensor tensor : kTensors) {
+    if (KeepsOrder(MapToOrder(spec, tensor, way.order))) continue;
+    scratch.tensors[static_cast<size_t>(tensor)] =
+        scratch.layout.Add(ElementsOf(spec, tensor) * static_cast<int64_t>(sizeof(float)));
   }
-  return CUDNN_STATUS_SUCCESS;
+  scratch.workspace = scratch.layout.Add(static_cast<int64_t>(way.workspace_bytes));
+  return scratch;
 }
 
-// The first of cuDNN's ranking, which it makes without running anything, that gives the same bytes every time
-// and takes no more scratch memory than patches would.
+// But for the filter, a way may take no more scratch memory than patches would.
+bool FitsScratch(const ConvSpec& spec, const Way& way) {
+  if (way.workspace_bytes > static_cast<size_t>(kConvolutionScratch)) return false;
+  ScratchLayout filter;
+  filter.Add(ElementsOf(spec, ConvTensor::kFilter) * static_cast<int64_t>(sizeof(float)));
+  return ScratchOf(spec, way).layout.bytes() - filter.bytes() <= kConvolutionScratch;
+}
+
+// Adds what cuDNN has in this order, which it ranks without running anything.
 template <typename Direction>
-void Choose(cudnnHandle_t cudnn, bool exact, Plan* plan) {
+void AddWays(cudnnHandle_t cudnn, const Launch& launch, const ConvSpec& spec, ConvOrder order, Plan* plan) {
+  const bool exact = !launch.allow_tf32();
+  ConvDescriptors& how = plan->orders[static_cast<size_t>(order)];
+  const cudnnStatus_t described = Describe(spec, order, exact, &how);
+  if (NotSupported(described)) return;
+  CheckCudnn(described, Direction::kName);
   int count = 0;
   CheckCudnn(Direction::MaxCount(cudnn, &count), Direction::kName);
   std::vector<typename Direction::Ranked> ranked(static_cast<size_t>(std::max(1, count)));
   const cudnnStatus_t status =
-      Direction::Rank(cudnn, *plan, static_cast<int>(ranked.size()), &count, ranked.data());
+      Direction::Rank(cudnn, how, static_cast<int>(ranked.size()), &count, ranked.data());
   if (NotSupported(status)) return;
   CheckCudnn(status, Direction::kName);
   ranked.resize(static_cast<size_t>(count));
   for (const auto& candidate : ranked) {
-    if (candidate.status != CUDNN_STATUS_SUCCESS || candidate.determinism != CUDNN_DETERMINISTIC) continue;
-    if (!CountsAs(candidate.mathType, exact)) continue;
-    size_t bytes = 0;
-    const cudnnStatus_t sized = Direction::Size(cudnn, *plan, candidate.algo, &bytes);
+    if (candidate.status != CUDNN_STATUS_SUCCESS || !CountsAs(candidate.mathType, exact)) continue;
+    if (candidate.determinism != CUDNN_DETERMINISTIC && !launch.any_algorithm()) continue;
+    Way way{order, static_cast<int>(candidate.algo), 0};
+    // An algorithm is ranked once for each math.
+    if (std::ranges::any_of(plan->ways, [&](const Way& known) { return known.name() == way.name(); }))
+      continue;
+    const cudnnStatus_t sized = Direction::Size(cudnn, how, candidate.algo, &way.workspace_bytes);
     if (NotSupported(sized)) continue;
     CheckCudnn(sized, Direction::kName);
-    if (bytes > static_cast<size_t>(kConvolutionScratch)) continue;
-    plan->usable = true;
-    plan->algorithm = static_cast<int>(candidate.algo);
-    plan->workspace_bytes = bytes;
-    return;
+    if (FitsScratch(spec, way)) plan->ways.push_back(way);
   }
+}
+
+std::vector<std::string> NamesOf(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const Way& way : plan.ways) names.push_back(way.name());
+  return names;
+}
+
+using ShapeKey = std::array<int64_t, 14>;
+
+template <typename Direction>
+ShapeKey KeyOf(const ConvSpec& spec) {
+  const WindowAxis &rows = spec.rows, &columns = spec.columns;
+  return {Direction::kKey, spec.batch,     spec.channels,    spec.filters,  rows.in,
+          rows.size,       rows.stride,    rows.dilation,    rows.before,   columns.in,
+          columns.size,    columns.stride, columns.dilation, columns.before};
+}
+
+// All that times depend on.
+std::string TimesKey(const Launch& launch, const char* direction, const ShapeKey& shape) {
+  std::string key("cuDNN ");
+  key += std::to_string(cudnnGetVersion());
+  key += '\n';
+  key += launch.gpu();
+  key += '\n';
+  key += launch.allow_tf32() ? "TF32" : "float32";
+  key += launch.any_algorithm() ? ", any algorithm\n" : ", deterministic\n";
+  key += direction;
+  for (const int64_t number : shape) key += ' ' + std::to_string(number);
+  return key += '\n';
 }
 
 // The stream's handle and the plans that were made with it.
@@ -223,27 +159,21 @@ class CudnnStream {
   cudnnHandle_t handle() const { return cudnn_; }
 
   template <typename Direction>
-  Plan& PlanFor(const ConvSpec& spec, bool exact) {
-    const WindowAxis &rows = spec.rows, &columns = spec.columns;
-    const Key key = {Direction::kKey, spec.batch,     spec.channels,    spec.filters,  rows.in,
-                     rows.size,       rows.stride,    rows.dilation,    rows.before,   columns.in,
-                     columns.size,    columns.stride, columns.dilation, columns.before};
+  Plan& PlanFor(const Launch& launch, const ConvSpec& spec) {
+    const ShapeKey key = KeyOf<Direction>(spec);
     std::unique_ptr<Plan>& kept = plans_[key];
     if (kept == nullptr) {
       auto plan = std::make_unique<Plan>();
-      const cudnnStatus_t described = Describe(spec, exact, plan.get());
-      if (!NotSupported(described)) {
-        CheckCudnn(described, Direction::kName);
-        Choose<Direction>(cudnn_, exact, plan.get());
-      }
+      for (const ConvOrder order : kOrders) AddWays<Direction>(cudnn_, launch, spec, order, plan.get());
+      plan->key = TimesKey(launch, Direction::kName, key);
+      if (const auto times = FindAlgorithmTimes(plan->key, NamesOf(*plan)))
+        plan->quickest = QuickestOf(*times);
       kept = std::move(plan);
     }
     return *kept;
   }
 
  private:
-  using Key = std::array<int64_t, 14>;
-
   // Kept only when all of it is done: the next convolution after a lack of memory begins anew.
   void Open(Launch& launch) {
     Owned<cudnnHandle_t, cudnnDestroy> made;
@@ -253,74 +183,145 @@ class CudnnStream {
   }
 
   Owned<cudnnHandle_t, cudnnDestroy> cudnn_;
-  std::map<Key, std::unique_ptr<Plan>> plans_;
+  std::map<ShapeKey, std::unique_ptr<Plan>> plans_;
 };
 
-// A dense matrix transposed: the filter [patch, filters] to cuDNN's [filters, patch], and back.
-void Transpose(Launch& launch, int64_t rows, int64_t columns, const float* from, float* to) {
-  CopyMap map;
-  map.AddDim(columns, rows, 1);
-  map.AddDim(rows, 1, columns);
-  RunStridedCopy(launch, sizeof(float), map, to, from);
-}
+// A convolution in one direction: what is to be done, and how it can be.
+template <typename Direction>
+class Convolution {
+ public:
+  // `tensors`: TensorFlow's; the direction writes one and reads the others.
+  Convolution(Launch& launch, const ConvSpec& spec, const ConvPointers& tensors)
+      : launch_(launch),
+        spec_(spec),
+        tensors_(tensors),
+        cudnn_(CudnnStream::Of(launch).handle()),
+        plan_(CudnnStream::Of(launch).PlanFor<Direction>(launch, spec)) {}
 
-// Calls run(handle, plan, filter, workspace) with memory for the filter as cuDNN wants it.
-template <typename Direction, typename Run>
-bool Convolve(Launch& launch, const ConvSpec& spec, Run run) {
+  // False: cuDNN does not do it.
+  bool Run() {
+    const bool is_open = !plan_.quickest.has_value() && plan_.may_be_measured && !plan_.ways.empty();
+    if (is_open && MayTry(launch_)) {
+      Measure();
+      plan_.may_be_measured = false;
+    }
+    for (size_t chosen = plan_.Chosen(); chosen < plan_.ways.size(); chosen = plan_.Chosen()) {
+      const Way& way = plan_.ways[chosen];
+      void* scratch = launch_.Scratch(ScratchOf(spec_, way).layout.bytes());
+      const cudnnStatus_t status = RunWay(way, static_cast<char*>(scratch));
+      if (!NotSupported(status)) {
+        CheckCudnn(status, Direction::kName);
+        return true;
+      }
+      // Some of what an algorithm cannot do shows only here.
+      plan_.ways.erase(plan_.ways.begin() + static_cast<ptrdiff_t>(chosen));
+      plan_.quickest.reset();
+      plan_.may_be_measured = false;
+    }
+    return false;
+  }
+
+ private:
+  cudnnStatus_t RunWay(const Way& way, char* scratch) {
+    const WayScratch at = ScratchOf(spec_, way);
+    ConvPointers placed = tensors_;
+    for (const ConvTensor tensor : kTensors) {
+      const auto t = static_cast<size_t>(tensor);
+      if (at.tensors[t] < 0) continue;
+      placed[t] = reinterpret_cast<float*>(scratch + at.tensors[t]);
+      if (tensor != Direction::kResult)
+        Rearrange(MapToOrder(spec_, tensor, way.order), tensors_[t], placed[t]);
+    }
+    const cudnnStatus_t status =
+        Direction::Run(cudnn_, plan_.In(way.order), static_cast<typename Direction::Algorithm>(way.algorithm),
+                       {scratch + at.workspace, way.workspace_bytes}, placed);
+    constexpr auto kResult = static_cast<size_t>(Direction::kResult);
+    if (status == CUDNN_STATUS_SUCCESS && at.tensors[kResult] >= 0)
+      Rearrange(MapFromOrder(spec_, Direction::kResult, way.order), placed[kResult], tensors_[kResult]);
+    return status;
+  }
+
+  void Rearrange(const CopyMap& map, const float* from, float* to) {
+    RunStridedCopy(launch_, sizeof(float), map, to, from);
+  }
+
+  // Memory for every way; those that need more than there is are left out. Null: there is none for any.
+  std::shared_ptr<void> BorrowScratch() {
+    const auto bytes_of = [&](const Way& way) { return ScratchOf(spec_, way).layout.bytes(); };
+    std::vector<Way> ways = plan_.ways;
+    while (!ways.empty()) {
+      const int64_t most = bytes_of(*std::ranges::max_element(ways, {}, bytes_of));
+      try {
+        std::shared_ptr<void> scratch = launch_.Borrow(most);
+        plan_.ways = std::move(ways);
+        return scratch;
+      } catch (const Error& error) {
+        if (error.code() != Code::kResourceExhausted) throw;
+        cudaGetLastError();
+        std::erase_if(ways, [&](const Way& way) { return bytes_of(way) == most; });
+      }
+    }
+    return nullptr;
+  }
+
+  // Tries all ways on the launch's own tensors. The results are of no use before one runs for good.
+  void Measure() {
+    const std::shared_ptr<void> scratch = BorrowScratch();
+    if (scratch == nullptr) return;
+    LaunchTimer timer(launch_);
+    AlgorithmTimes times;
+    bool lacked_memory = false;
+    for (const Way& way : plan_.ways) {
+      cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+      times.push_back(timer.LeastNs([&] {
+        status = RunWay(way, static_cast<char*>(scratch.get()));
+        return status == CUDNN_STATUS_SUCCESS;
+      }));
+      if (!timer.works()) return;
+      if (LacksMemory(status)) {
+        lacked_memory = true;
+        cudaGetLastError();
+      } else if (!NotSupported(status)) {
+        CheckCudnn(status, Direction::kName);
+      }
+    }
+    plan_.quickest = QuickestOf(times);
+    // Another time there may be memory; and without any the launch says so.
+    if (lacked_memory) return;
+    KeepAlgorithmTimes(plan_.key, NamesOf(plan_), times);
+    if (!plan_.quickest.has_value()) plan_.ways.clear();
+  }
+
+  Launch& launch_;
+  const ConvSpec& spec_;
+  const ConvPointers tensors_;
+  const cudnnHandle_t cudnn_;
+  Plan& plan_;
+};
+
+template <typename Direction>
+bool Convolve(Launch& launch, const ConvSpec& spec, const float* images, const float* filter,
+              const float* out) {
   if (!Expressible(spec)) return false;
-  CudnnStream& stream = CudnnStream::Of(launch);
-  Plan& plan = stream.PlanFor<Direction>(spec, !launch.allow_tf32());
-  if (!plan.usable) return false;
-  ScratchLayout layout;
-  const int64_t filter_at = layout.Add(spec.patch() * spec.filters * static_cast<int64_t>(sizeof(float)));
-  const int64_t workspace_at = layout.Add(static_cast<int64_t>(plan.workspace_bytes));
-  char* scratch = static_cast<char*>(launch.Scratch(layout.bytes()));
-  const cudnnStatus_t status =
-      run(stream.handle(), plan, reinterpret_cast<float*>(scratch + filter_at), scratch + workspace_at);
-  // Some of what an algorithm cannot do shows only here.
-  if (NotSupported(status)) plan.usable = false;
-  if (!plan.usable) return false;
-  CheckCudnn(status, Direction::kName);
-  return true;
+  const ConvPointers tensors = {const_cast<float*>(images), const_cast<float*>(filter),
+                                const_cast<float*>(out)};
+  return Convolution<Direction>(launch, spec, tensors).Run();
 }
-
-constexpr float kOne = 1;
-constexpr float kZero = 0;
 
 }  // namespace
 
 bool CudnnConvolution(Launch& launch, const ConvSpec& spec, const float* images, const float* filter,
                       float* out) {
-  return Convolve<Forward>(
-      launch, spec, [&](cudnnHandle_t cudnn, const Plan& plan, float* turned, void* workspace) {
-        Transpose(launch, spec.patch(), spec.filters, filter, turned);
-        return cudnnConvolutionForward(cudnn, &kOne, plan.images, images, plan.filter, turned,
-                                       plan.convolution, static_cast<Forward::Algorithm>(plan.algorithm),
-                                       workspace, plan.workspace_bytes, &kZero, plan.out, out);
-      });
+  return Convolve<Forward>(launch, spec, images, filter, out);
 }
 
 bool CudnnInputGrad(Launch& launch, const ConvSpec& spec, const float* filter, const float* dy, float* dx) {
-  return Convolve<InputGrad>(
-      launch, spec, [&](cudnnHandle_t cudnn, const Plan& plan, float* turned, void* workspace) {
-        Transpose(launch, spec.patch(), spec.filters, filter, turned);
-        return cudnnConvolutionBackwardData(cudnn, &kOne, plan.filter, turned, plan.out, dy, plan.convolution,
-                                            static_cast<InputGrad::Algorithm>(plan.algorithm), workspace,
-                                            plan.workspace_bytes, &kZero, plan.images, dx);
-      });
+  return Convolve<InputGrad>(launch, spec, dx, filter, dy);
 }
 
 bool CudnnFilterGrad(Launch& launch, const ConvSpec& spec, const float* images, const float* dy,
                      float* dfilter) {
-  return Convolve<FilterGrad>(
-      launch, spec, [&](cudnnHandle_t cudnn, const Plan& plan, float* turned, void* workspace) {
-        const cudnnStatus_t status =
-            cudnnConvolutionBackwardFilter(cudnn, &kOne, plan.images, images, plan.out, dy, plan.convolution,
-                                           static_cast<FilterGrad::Algorithm>(plan.algorithm), workspace,
-                                           plan.workspace_bytes, &kZero, plan.filter, turned);
-        if (status == CUDNN_STATUS_SUCCESS) Transpose(launch, spec.filters, spec.patch(), turned, dfilter);
-        return status;
-      });
+  return Convolve<FilterGrad>(launch, spec, images, dfilter, dy);
 }
 
 }  // namespace lanescope::exec::cuda

@@ -22,11 +22,13 @@ struct CublasHandle {
 
 class StreamLaunch : public Launch {
  public:
-  explicit StreamLaunch(const LaunchSpec& spec) : allocate_(spec.allocate) {
+  explicit StreamLaunch(const LaunchSpec& spec) : allocate_(spec.allocate), release_(spec.release) {
     stream_ = ToCuda(spec.stream);
     ordinal_ = spec.ordinal;
     multiprocessors_ = std::max(1, spec.multiprocessors);
     allow_tf32_ = spec.allow_tf32;
+    any_algorithm_ = spec.any_algorithm;
+    gpu_ = spec.gpu;
   }
   ~StreamLaunch() override {
     cudaSetDevice(ordinal_);  // libraries release their handles on the current device
@@ -62,8 +64,10 @@ class StreamLaunch : public Launch {
   }
 
   void* AllocateForStream(int64_t bytes) override { return allocate_(bytes); }
+  void Release(void* memory) override { release_(memory); }
 
   std::function<void*(int64_t)> allocate_;
+  std::function<void(void*)> release_;
   Block scratch_;
   std::unordered_map<const void*, Block> staging_;
   std::vector<void*> retired_;
@@ -87,6 +91,14 @@ cublasContext* Launch::cublas() {
 }
 
 void* Launch::Scratch(int64_t bytes) { return GrowScratch(bytes); }
+
+// Where the stream has failed its memory is no longer in use either.
+std::shared_ptr<void> Launch::Borrow(int64_t bytes) {
+  return {AllocateForStream(std::max<int64_t>(1, bytes)), [this](void* memory) {
+            cudaStreamSynchronize(stream_);
+            Release(memory);
+          }};
+}
 
 void* Launch::Staging(const KernelContext& context, int64_t bytes) { return FindStaging(&context, bytes); }
 

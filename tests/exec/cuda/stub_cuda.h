@@ -97,6 +97,10 @@ class StubCuda : public cuda::CudaModule, public cuda::Api {
   std::unique_ptr<StreamContext> MakeLaunch(const cuda::LaunchSpec& spec) override;
   std::unique_ptr<DeviceLoad> MakeLoad(WorkClass work_class, const cuda::LaunchSpec& spec) override;
 
+  bool IsCaptured(StreamHandle stream) const;
+  // By the work that runs: it has taken so long.
+  void Pass(int64_t ns);
+
   // For the stub's kernels.
   void Enqueue(StreamHandle stream, std::function<void()> work);
   // Work that is asked at the front of its stream whether it may run, and that another thread may have to let

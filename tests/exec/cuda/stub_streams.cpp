@@ -204,6 +204,16 @@ void StubCuda::EnqueueTogether(StreamHandle stream, std::function<bool()> may_ru
   Add(At(stream), std::move(item));
 }
 
+bool StubCuda::IsCaptured(StreamHandle stream) const {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  return At(stream)->capture != nullptr;
+}
+
+void StubCuda::Pass(int64_t ns) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  clock_ns_ += ns;
+}
+
 int StubCuda::Current() { return current_gpu; }
 
 uint64_t StubCuda::Random(uint64_t below) {

@@ -38,7 +38,8 @@ inline dim3 blockDim, gridDim;
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
-enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation };
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation, cudaErrorNotReady, cudaErrorUnknown };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 inline constexpr unsigned cudaHostAllocPortable = 1;
 
@@ -50,8 +51,18 @@ class Streams {
   virtual ~Streams() = default;
   virtual void Enqueue(cudaStream_t stream, std::function<void()> work) = 0;
   virtual void Synchronize(cudaStream_t stream) = 0;
+  virtual cudaError_t Query(cudaStream_t stream) = 0;
+  virtual bool IsCapturing(cudaStream_t stream) = 0;
+  virtual cudaError_t CreateEvent(cudaEvent_t* event) = 0;
+  virtual void DestroyEvent(cudaEvent_t event) = 0;
+  virtual cudaError_t Record(cudaEvent_t event, cudaStream_t stream) = 0;
+  virtual cudaError_t SynchronizeEvent(cudaEvent_t event) = 0;
+  virtual cudaError_t ElapsedMs(float* ms, cudaEvent_t start, cudaEvent_t end) = 0;
+  // For work that runs: it has taken so long.
+  virtual void Pass(int64_t ns) = 0;
 };
 inline Streams* streams = nullptr;
+inline int64_t kernel_ns = 0;  // that a kernel takes
 
 void RunGrid(dim3 grid, dim3 block, size_t shared_bytes, bool together, const std::function<void()>& thread);
 void WaitForBlock();
@@ -64,8 +75,10 @@ inline int Lane() { return static_cast<int>((threadIdx.y * blockDim.x + threadId
 template <bool kTogether, typename Kernel, typename... Arguments>
 void Launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Kernel kernel,
             Arguments... arguments) {
-  streams->Enqueue(stream,
-                   [=] { RunGrid(grid, block, shared_bytes, kTogether, [&] { kernel(arguments...); }); });
+  streams->Enqueue(stream, [=] {
+    RunGrid(grid, block, shared_bytes, kTogether, [&] { kernel(arguments...); });
+    streams->Pass(kernel_ns);
+  });
 }
 
 }  // namespace lanescope::exec::emulator
@@ -115,6 +128,30 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   lanescope::exec::emulator::streams->Synchronize(stream);
   return cudaSuccess;
+}
+inline cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  return lanescope::exec::emulator::streams->Query(stream);
+}
+inline cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  *status = lanescope::exec::emulator::streams->IsCapturing(stream) ? cudaStreamCaptureStatusActive
+                                                                    : cudaStreamCaptureStatusNone;
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return lanescope::exec::emulator::streams->CreateEvent(event);
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  lanescope::exec::emulator::streams->DestroyEvent(event);
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return lanescope::exec::emulator::streams->Record(event, stream);
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return lanescope::exec::emulator::streams->SynchronizeEvent(event);
+}
+inline cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  return lanescope::exec::emulator::streams->ElapsedMs(ms, start, end);
 }
 inline cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
   *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/exec/cuda/emulated/emulated_module.h"
+#include "tests/exec/cuda/emulated/kept_times.h"
 #include "tests/exec/sample_run.h"
 
 namespace lanescope::exec::test {
@@ -15,9 +16,11 @@ namespace {
 class EmulatedGpus : public ::testing::Environment {
  public:
   void SetUp() override {
+    KeepTimesApart();
     module_ = std::make_unique<EmulatedCuda>();
     cuda::SetCudaModuleForTesting(module_.get());
   }
+  void TearDown() override { ForgetTimes(); }
 
  private:
   std::unique_ptr<EmulatedCuda> module_;

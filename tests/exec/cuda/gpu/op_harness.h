@@ -32,9 +32,10 @@ class GpuBackend {
   cuda::Api& api() { return module_->api(); }
   const KernelRegistry& kernels() { return module_->kernels(); }
   StreamContext& launch() { return *launch_; }
+  StreamHandle stream() const { return stream_; }
   void Synchronize() { api().Synchronize(stream_); }
   // A stream that keeps nothing of earlier launches.
-  void RenewLaunch(bool allow_tf32 = false) {
+  void RenewLaunch(bool allow_tf32 = false, bool any_algorithm = false) {
     api().MakeCurrent(0);
     launch_ = nullptr;
     if (stream_ != nullptr) api().DestroyStream(stream_);
@@ -43,7 +44,10 @@ class GpuBackend {
     spec.stream = stream_;
     spec.multiprocessors = api().Properties(0).multiprocessors;
     spec.allow_tf32 = allow_tf32;
+    spec.any_algorithm = any_algorithm;
+    spec.gpu = api().Properties(0).name;
     spec.allocate = [this](int64_t bytes) { return api().Allocate(bytes); };
+    spec.release = [this](void* memory) { api().Free(0, memory); };
     launch_ = api().MakeLaunch(spec);
   }
 

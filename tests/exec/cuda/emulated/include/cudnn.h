@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for cuDNN's header where there is no GPU: convolutions of float images in the order NHWC, with the
+// Stands for cuDNN's header where there is no GPU: convolutions of float images in both orders, with the
 // checks that its documentation promises. What it answers is a matter of cudnn_behaviour.h.
 #pragma once
 
@@ -38,8 +38,15 @@ enum cudnnConvolutionBwdFilterAlgo_t {};
 namespace lanescope::exec::emulator {
 
 struct CudnnTensor {
-  bool set = false;
+  bool set = false, nchw = false;
   int batch, channels, rows, columns;  // of a filter: filters, channels, rows, columns
+
+  int64_t ChannelStride() const { return nchw ? int64_t{rows} * columns : 1; }
+  // The place of channel 0.
+  int64_t Offset(int64_t image, int64_t row, int64_t column) const {
+    return nchw ? (image * channels * rows + row) * columns + column
+                : ((image * rows + row) * columns + column) * channels;
+  }
 };
 struct CudnnConvolution {
   bool set = false, has_math = false, exact = false;
@@ -75,8 +82,6 @@ namespace lanescope::exec::emulator {
 
 using Answer = CudnnBehaviour::Answer;
 
-enum CudnnAlgorithm { kNondeterministic, kGood, kNeedsMuch, kOther, kNotThisShape, kCudnnAlgorithms };
-
 struct Problem {
   CudnnTensor images, filter, out;
   CudnnConvolution how;
@@ -87,31 +92,42 @@ struct Problem {
   }
   bool Valid() const {
     return images.set && filter.set && out.set && how.set && how.has_math && images.batch == out.batch &&
-           images.channels == filter.channels && filter.batch == out.channels && out.rows > 0 &&
-           out.columns > 0 && Windows(0, images.rows, filter.rows) == out.rows &&
+           images.nchw == out.nchw && images.nchw == filter.nchw && images.channels == filter.channels &&
+           filter.batch == out.channels && out.rows > 0 && out.columns > 0 &&
+           Windows(0, images.rows, filter.rows) == out.rows &&
            Windows(1, images.columns, filter.columns) == out.columns;
   }
-  size_t WorkspaceBytes() const { return 100 + 4 * static_cast<size_t>(out.rows); }
+  size_t WorkspaceBytes(int algorithm) const {
+    return (algorithm == kPlanes ? 5000 : 100) + 4 * static_cast<size_t>(out.rows);
+  }
 
-  // Calls tap(offset in the images, tap of the filter, offset in the output) for all that meet.
+  // Calls tap(offsets of channel 0 in the images, the filter's first and the output) for all that meet.
   template <typename Tap>
   void ForEachTap(Tap tap) const {
     for (int64_t place = 0; place < int64_t{out.batch} * out.rows * out.columns; ++place) {
       const int64_t image = place / out.columns / out.rows;
+      const int64_t out_row = place / out.columns % out.rows, out_column = place % out.columns;
       for (int t = 0; t < filter.rows * filter.columns; ++t) {
-        const int64_t row = place / out.columns % out.rows * how.stride[0] - how.pad[0] +
-                            int64_t{t} / filter.columns * how.dilation[0];
-        const int64_t column =
-            place % out.columns * how.stride[1] - how.pad[1] + int64_t{t} % filter.columns * how.dilation[1];
+        const int64_t r = t / filter.columns, s = t % filter.columns;
+        const int64_t row = out_row * how.stride[0] - how.pad[0] + r * how.dilation[0];
+        const int64_t column = out_column * how.stride[1] - how.pad[1] + s * how.dilation[1];
         if (row < 0 || row >= images.rows || column < 0 || column >= images.columns) continue;
-        tap(((image * images.rows + row) * images.columns + column) * images.channels, t,
-            place * out.channels);
+        tap(images.Offset(image, row, column), filter.Offset(0, r, s),
+            out.Offset(image, out_row, out_column));
       }
     }
   }
-  // The place in a filter [filters, rows, columns, channels].
-  int64_t FilterOffset(int f, int tap) const {
-    return (int64_t{f} * filter.rows * filter.columns + tap) * filter.channels;
+  // Calls product(offsets in images, filter and output) for all products of the convolution.
+  template <typename Product>
+  void ForEachProduct(Product product) const {
+    const int64_t in_step = images.ChannelStride(), filter_step = filter.ChannelStride();
+    const int64_t next_filter = filter.Offset(1, 0, 0), out_step = out.ChannelStride();
+    ForEachTap([&](int64_t image, int64_t tap, int64_t place) {
+      for (int f = 0; f < filter.batch; ++f) {
+        const int64_t taps = tap + f * next_filter, to = place + f * out_step;
+        for (int c = 0; c < filter.channels; ++c) product(image + c * in_step, taps + c * filter_step, to);
+      }
+    });
   }
 };
 
@@ -129,6 +145,11 @@ cudnnStatus_t Rank(const Problem& problem, int room, int* count, Ranked* ranked)
     ranked[(*count)++] = {
         static_cast<decltype(ranked->algo)>(algorithm), status, -1, 0, determinism, math, {}};
   };
+  const auto add_planes = [&] { add(kPlanes, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, CUDNN_FMA_MATH); };
+  if (cudnn.answer == Answer::kOnlyPlanes) {
+    if (problem.images.nchw) add_planes();
+    return CUDNN_STATUS_SUCCESS;
+  }
   add(kNotThisShape, CUDNN_STATUS_NOT_SUPPORTED, CUDNN_DETERMINISTIC, CUDNN_DEFAULT_MATH);
   add(kNondeterministic, CUDNN_STATUS_SUCCESS, CUDNN_NON_DETERMINISTIC, CUDNN_DEFAULT_MATH);
   if (cudnn.answer == Answer::kOnlyNondeterministic) return CUDNN_STATUS_SUCCESS;
@@ -136,14 +157,15 @@ cudnnStatus_t Rank(const Problem& problem, int room, int* count, Ranked* ranked)
   if (cudnn.answer == Answer::kOnlyLargeWorkspaces) return CUDNN_STATUS_SUCCESS;
   add(kOther, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION);
   add(kGood, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, CUDNN_DEFAULT_MATH);
-  add(kOther, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, CUDNN_FMA_MATH);
+  add(kGood, CUDNN_STATUS_SUCCESS, CUDNN_DETERMINISTIC, CUDNN_FMA_MATH);
+  if (problem.images.nchw) add_planes();
   return CUDNN_STATUS_SUCCESS;
 }
 
 inline cudnnStatus_t WorkspaceSize(const Problem& problem, int algorithm, size_t* bytes) {
   if (!problem.Valid()) return CUDNN_STATUS_BAD_PARAM;
   if (algorithm == kNotThisShape) return CUDNN_STATUS_NOT_SUPPORTED;
-  *bytes = algorithm == kNeedsMuch ? size_t{1} << 40 : problem.WorkspaceBytes();
+  *bytes = algorithm == kNeedsMuch ? size_t{1} << 40 : problem.WorkspaceBytes(algorithm);
   return CUDNN_STATUS_SUCCESS;
 }
 
@@ -157,13 +179,19 @@ cudnnStatus_t Convolve(cudnnHandle_t handle, const Problem& problem, int algorit
   if (cudnn.answer == Answer::kRefusesToRun) return CUDNN_STATUS_NOT_SUPPORTED;
   if (cudnn.answer == Answer::kFails) return CUDNN_STATUS_EXECUTION_FAILED;
   if (cudnn.answer == Answer::kOutOfMemory) return CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED;
-  const bool valid = handle != nullptr && handle->stream != nullptr && problem.Valid() &&
-                     algorithm == kGood && workspace_bytes >= problem.WorkspaceBytes() &&
+  const bool known =
+      algorithm == kGood || algorithm == kNondeterministic || (algorithm == kPlanes && problem.images.nchw);
+  const bool valid = handle != nullptr && handle->stream != nullptr && problem.Valid() && known &&
+                     workspace_bytes >= problem.WorkspaceBytes(algorithm) &&
                      reinterpret_cast<uintptr_t>(workspace) % 16 == 0 &&
                      *static_cast<const float*>(alpha) == 1 && *static_cast<const float*>(beta) == 0;
   if (!valid) return CUDNN_STATUS_BAD_PARAM;
   streams->Enqueue(handle->stream, [=] {
     ++cudnn.runs;
+    const int order = problem.images.nchw ? 1 : 0, before = cudnn.ran[order][algorithm]++;
+    cudnn.last_order = order;
+    cudnn.last_algorithm = algorithm;
+    if (cudnn.takes_ns) streams->Pass(cudnn.takes_ns(order, algorithm, before));
     std::memset(workspace, 0xEE, workspace_bytes);
     std::vector<double> sums(static_cast<size_t>(elements));
     sum(problem, sums.data());
@@ -172,8 +200,8 @@ cudnnStatus_t Convolve(cudnnHandle_t handle, const Problem& problem, int algorit
   return CUDNN_STATUS_SUCCESS;
 }
 
-inline void Set(CudnnTensor* tensor, int batch, int channels, int rows, int columns) {
-  *tensor = {true, batch, channels, rows, columns};
+inline void Set(CudnnTensor* tensor, bool nchw, int batch, int channels, int rows, int columns) {
+  *tensor = {true, nchw, batch, channels, rows, columns};
 }
 
 template <typename T>
@@ -199,6 +227,7 @@ inline const char* cudnnGetErrorString(cudnnStatus_t status) {
       return "CUDNN_STATUS_EMULATED";
   }
 }
+inline size_t cudnnGetVersion() { return lanescope::exec::emulator::cudnn.version; }
 inline cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   using namespace lanescope::exec::emulator;
   if (cudnn.answer == Answer::kNoHandle) return CUDNN_STATUS_ALLOC_FAILED;
@@ -235,9 +264,9 @@ inline cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescripto
 }
 inline cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnTensorFormat_t format,
                                                 cudnnDataType_t type, int n, int c, int h, int w) {
-  if (format != CUDNN_TENSOR_NHWC || type != CUDNN_DATA_FLOAT) return CUDNN_STATUS_BAD_PARAM;
+  if (type != CUDNN_DATA_FLOAT) return CUDNN_STATUS_BAD_PARAM;
   if (std::min({n, c, h, w}) < 1) return CUDNN_STATUS_BAD_PARAM;
-  lanescope::exec::emulator::Set(tensor, n, c, h, w);
+  lanescope::exec::emulator::Set(tensor, format == CUDNN_TENSOR_NCHW, n, c, h, w);
   return CUDNN_STATUS_SUCCESS;
 }
 inline cudnnStatus_t cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t filter, cudnnDataType_t type,
@@ -295,12 +324,8 @@ inline cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void* a
   const auto *from = static_cast<const float*>(x), *by = static_cast<const float*>(w);
   return Convolve(handle, {*images, *filter, *out, *how}, algorithm, alpha, beta, workspace, bytes,
                   static_cast<float*>(y), Elements(*out), [=](const Problem& p, double* sums) {
-                    p.ForEachTap([&](int64_t image, int tap, int64_t place) {
-                      for (int f = 0; f < p.filter.batch; ++f) {
-                        const float* taps = by + p.FilterOffset(f, tap);
-                        double& sum = sums[place + f];
-                        for (int c = 0; c < p.filter.channels; ++c) sum += double{from[image + c]} * taps[c];
-                      }
+                    p.ForEachProduct([&](int64_t image, int64_t tap, int64_t place) {
+                      sums[place] += double{from[image]} * by[tap];
                     });
                   });
 }
@@ -316,12 +341,8 @@ inline cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const vo
   const auto *from = static_cast<const float*>(dy), *by = static_cast<const float*>(w);
   return Convolve(handle, {*images, *filter, *out, *how}, algorithm, alpha, beta, workspace, bytes,
                   static_cast<float*>(dx), Elements(*images), [=](const Problem& p, double* sums) {
-                    p.ForEachTap([&](int64_t image, int tap, int64_t place) {
-                      for (int f = 0; f < p.filter.batch; ++f) {
-                        const float* taps = by + p.FilterOffset(f, tap);
-                        const double g = from[place + f];
-                        for (int c = 0; c < p.filter.channels; ++c) sums[image + c] += g * taps[c];
-                      }
+                    p.ForEachProduct([&](int64_t image, int64_t tap, int64_t place) {
+                      sums[image] += double{from[place]} * by[tap];
                     });
                   });
 }
@@ -337,12 +358,8 @@ inline cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const 
   const auto *from = static_cast<const float*>(x), *by = static_cast<const float*>(dy);
   return Convolve(handle, {*images, *filter, *out, *how}, algorithm, alpha, beta, workspace, bytes,
                   static_cast<float*>(dw), Elements(*filter), [=](const Problem& p, double* sums) {
-                    p.ForEachTap([&](int64_t image, int tap, int64_t place) {
-                      for (int f = 0; f < p.filter.batch; ++f) {
-                        double* taps = sums + p.FilterOffset(f, tap);
-                        const double g = by[place + f];
-                        for (int c = 0; c < p.filter.channels; ++c) taps[c] += g * from[image + c];
-                      }
+                    p.ForEachProduct([&](int64_t image, int64_t tap, int64_t place) {
+                      sums[tap] += double{by[place]} * from[image];
                     });
                   });
 }
