@@ -133,6 +133,7 @@ Gated GateCommandsOf(const GateOptions& options, const study::GateRequest& reque
                               .seed = options.seed,
                               .budget = request.budget,
                               .quantities = request.quantities,
+                              .is_trace = IsTrace,
                               .read = nullptr,
                               .diff = nullptr,
                               .cancellation = &Interruption(),

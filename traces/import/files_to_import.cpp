@@ -58,7 +58,7 @@ void AddTracesIn(const fs::path& folder, int depth, std::vector<std::string>* fi
       if (!entry->is_symlink(unknown)) folders.push_back(entry->path());
       continue;
     }
-    const Importer* importer = FindImporter(entry->path().string());
+    const Importer* importer = FindImporterByName(entry->path().string());
     if (importer != nullptr && importer->one_a_rank) files->push_back(entry->path().string());
   }
   if (files->size() > before || depth == kDeepest || IsSavedModel(folder)) return;
