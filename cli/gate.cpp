@@ -189,8 +189,8 @@ void PrintGate(const study::GateResult& result) {
   table.Name("").Text("Verdict").Number("Base").Number("Candidate").Text("Change").Text("By");
   for (const study::QuantityChange& of : result.quantities) {
     table.Row({of.quantity.name(), std::string(study::GateVerdictName(of.verdict)),
-               study::AmountText(of.quantity, of.base), study::AmountText(of.quantity, of.candidate),
-               study::ChangeText(of), of.by});
+               study::AmountText(of, of.base), study::AmountText(of, of.candidate), study::ChangeText(of),
+               of.by});
   }
   PrintText(table.Take(LineWidth()));
   if (!result.ops.empty()) {

@@ -38,7 +38,7 @@ std::string LastErrorLine(std::string text) {
   return line == std::string::npos ? text : text.substr(line + 1);
 }
 
-// What lies at `place`, and what is called after it ("PLACE.json.gz", "PLACE_results.db").
+// Files at `place`, and those called after it ("PLACE.json.gz", "PLACE_results.db").
 std::vector<std::string> WrittenAt(const std::string& place) {
   namespace fs = std::filesystem;
   std::vector<std::string> written;
@@ -118,7 +118,7 @@ class Rounds {
                                  : kLongestCommandMs,
                              request_.cancellation};
     const int64_t start_ns = NowNs();
-    const ChildResult result = RunChild({"/bin/sh", "-c", WithTrace(command, trace)}, "", limits);
+    const ChildResult result = RunShell(command, trace, limits);
     const auto wall = static_cast<double>(NowNs() - start_ns);
     if (result.status != 0) {
       const std::string line = LastErrorLine(result.errors);
@@ -130,6 +130,17 @@ class Rounds {
     MeasuredRun run = request_.read(written);
     run.trace = written;
     return run;
+  }
+
+  ChildResult RunShell(const std::string& command, const std::string& trace,
+                       const ChildLimits& limits) const {
+    try {
+      return RunChild({"/bin/sh", "-c", WithTrace(command, trace)}, "", limits);
+    } catch (const Error& error) {
+      if (error.code() != Code::kDeadlineExceeded) throw;
+      Throw(Code::kDeadlineExceeded, "'{}' did not end within {:g} seconds, the time limit of the gate",
+            command, static_cast<double>(limits.timeout_ms) / 1000);
+    }
   }
 
   std::string TraceAt(const std::string& place, const std::string& command) const {
