@@ -20,6 +20,7 @@
 #include "traces/import/import_workers.h"
 #include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
+#include "traces/store/saturating.h"
 #include "traces/store/schema.h"
 
 namespace lanescope::traces {
@@ -63,8 +64,9 @@ void WriteExport(const std::vector<ImportTrace>& traces, const std::vector<Impor
       for (const size_t each : worker) {
         const ImportTrace& trace = traces[each];
         const int64_t zero = time_zero + LeftOutBefore(spans, SpanOf(trace).start_ns);
-        const ImportFile file(trace, &numbers, zero + trace.clock_ahead_ns - trace.base_ns, correlations,
-                              &strings);
+        const int64_t zero_of_file = std::clamp(AddSaturating(zero, trace.clock_ahead_ns - trace.base_ns),
+                                                -kMaxImportNs, kMaxImportNs);
+        const ImportFile file(trace, &numbers, zero_of_file, correlations, &strings);
         writer.Add(file, &devices, cancelled, counts);
         DescribeFile(database, file, &devices, counts);
         correlations = std::max(correlations, file.last_correlation());
