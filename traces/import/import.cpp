@@ -90,8 +90,24 @@ void WriteExport(const std::vector<ImportTrace>& traces, const std::vector<Impor
   database.Execute("COMMIT");
 }
 
-ImportTrace ReadForeign(const std::string& path, const std::atomic<bool>* cancelled,
+// A file, and whether a folder was named for it: what else lies there is left out.
+struct NamedFile {
+  std::string path;
+  bool in_folder = false;
+};
+
+void RefuseOther(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) throw NotATrace(Code::kNotFound, path + " is no file");
+  if (FindImporter(path) != nullptr) return;
+  RefuseDamaged(path);
+  throw NotATrace(Code::kInvalidArgument, path + " is a database without the tables of a trace");
+}
+
+ImportTrace ReadForeign(const NamedFile& file, const std::atomic<bool>* cancelled,
                         const ImportProgress& progress) {
+  const std::string& path = file.path;
+  if (file.in_folder) RefuseOther(path);
   const Importer* importer = FindImporter(path);
   // Says what is wrong with a file that is none of these.
   return (importer == nullptr ? ReadKineto : importer->read)({path, cancelled, progress});
@@ -119,12 +135,6 @@ void RefuseTwice(const std::vector<std::string>& files, const std::vector<Import
     }
   }
 }
-
-// A file, and whether a folder was named for it: what else lies there is left out.
-struct NamedFile {
-  std::string path;
-  bool in_folder = false;
-};
 
 std::vector<NamedFile> FilesOf(const std::vector<std::string>& paths) {
   std::vector<NamedFile> files;
@@ -165,7 +175,7 @@ ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::stri
   for (size_t i = 0; i < named.size(); ++i) {
     const auto& [path, in_folder] = named[i];
     try {
-      traces.push_back(ReadForeign(path, cancelled, [&](double fraction) {
+      traces.push_back(ReadForeign(named[i], cancelled, [&](double fraction) {
         if (progress)
           progress(kReading * (static_cast<double>(i) + fraction) / static_cast<double>(named.size()));
       }));
@@ -185,7 +195,7 @@ ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::stri
   RefuseTwice(files, traces, workers);
   FindClocks(workers, &traces);
   for (const std::string& path : captures) {
-    ImportTrace capture = ReadForeign(path, cancelled, {});
+    ImportTrace capture = ReadForeign({path}, cancelled, {});
     ImportWorker& worker = WorkerOf(path, capture, traces, &workers);
     KeepCapture(path, traces[worker.front()], &capture);
     worker.insert(worker.begin(), traces.size());

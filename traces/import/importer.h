@@ -51,6 +51,9 @@ struct Importer {
 // Null: the file is none that an import is of use for. JSON is known by its first bytes, too, compressed or
 // not and whatever it is called.
 const Importer* FindImporter(const std::string& path);
+// Throws DataLoss for a file that is called like a database and is empty, cut off or none; does nothing for
+// one that can be read, and for what is no file.
+void RefuseDamaged(const std::string& path);
 // By what importers go by alone: folders hold much JSON that is no trace and is not called so.
 const Importer* FindImporterByName(const std::string& path);
 

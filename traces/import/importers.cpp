@@ -104,6 +104,14 @@ const Importer* FindImporter(const std::string& path) {
   return ImporterOf(ForeignFile(path, file.name + ".json"));
 }
 
+void RefuseDamaged(const std::string& path) {
+  std::error_code error;
+  if (!IsRegular(path)) return;
+  if (std::filesystem::file_size(path, error) == 0 && !error)
+    Throw(Code::kDataLoss, "{} is damaged: it is empty", path);
+  Database(path, OpenMode::kReadOnly).QueryInteger("SELECT count(*) FROM sqlite_master");
+}
+
 const Importer* FindImporterByName(const std::string& path) { return ImporterOf(ForeignFile(path)); }
 
 std::string_view FormatOf(const std::string& path) {
