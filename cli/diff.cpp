@@ -32,7 +32,8 @@ struct DiffOptions {
   bool as_json = false, as_csv = false;
 };
 
-constexpr char kByKernel[] = "kernel", kByOperator[] = "operator", kByRange[] = "nvtx";
+constexpr char kByKernel[] = "kernel", kByOperator[] = "operator", kByRange[] = "nvtx",
+               kByModule[] = "module";
 int64_t Rounded(double ns) { return std::llround(ns); }
 
 Json PartsJson(const StepParts& parts) {
@@ -147,14 +148,14 @@ size_t ShownOps(const RunDiff& diff, int top) {
   return top > 0 ? std::min(diff.ops.size(), static_cast<size_t>(top)) : diff.ops.size();
 }
 
-void PrintOps(const RunDiff& diff, int top) {
+void PrintOps(const RunDiff& diff, const std::string& by, int top) {
   TextTable table;
   const size_t shown = ShownOps(diff, top);
   const bool counts = std::any_of(diff.ops.begin(), diff.ops.begin() + static_cast<ptrdiff_t>(shown),
                                   [](const OpDiff& op) { return CountsOf(op) != "1"; });
   table.Group("On the path").Number("B - A").Number("B").Group("Time").Number("A").Number("B").Group("");
   if (counts) table.Number("Count");
-  table.Text("Device").Name(diff.by_ranges ? "NVTX range" : "Op");
+  table.Text("Device").Name(by == kByModule ? "Module" : diff.by_ranges ? "NVTX range" : "Op");
   for (size_t i = 0; i < shown; ++i) {
     const OpDiff& op = diff.ops[i];
     std::vector<std::string> cells = {SignedTimeText(op.PathChange()), TimeText(op.b.path_ns + op.b.wait_ns),
@@ -179,6 +180,11 @@ std::pair<traces::MatchedRuns, std::string> RowsOf(const DiffOptions& options, c
     traces::MatchedRuns matched = MatchByOperators(pair, a->profile, b->profile, options.step);
     return {std::move(matched), kByOperator};
   }
+  if (options.by == kByModule) {
+    traces::MatchedRuns matched{DiffByModules(pair, options.step)};
+    matched.share = matched.share_of_kernels = traces::MatchedShare(matched.diff);
+    return {std::move(matched), options.by};
+  }
   traces::MatchedRuns matched{DiffRuns(a->profile, b->profile, options.by == kByRange),
                               options.by == kByKernel};
   matched.share = matched.share_of_kernels = traces::MatchedShare(matched.diff);
@@ -200,7 +206,7 @@ void ShowDiff(const DiffOptions& options) {
   print_run('A', pair.a, a);
   print_run('B', pair.b, b);
   PrintParts(diff);
-  PrintOps(diff, options.top);
+  PrintOps(diff, by, options.top);
   PrintMatched(matched);
   Print("\n{}\n", DiffVerdict(diff));
 }
@@ -218,8 +224,8 @@ void AddDiff(CLI::App* app) {
       ->add_option(
           "--by", options->by,
           "Rows: op (nodes; kernels, or where two runs have few of those in common operators), kernel, "
-          "operator, or nvtx (ranges)")
-      ->check(CLI::IsMember({"op", kByKernel, kByOperator, kByRange}))
+          "operator, nvtx (ranges) or module (of PyTorch)")
+      ->check(CLI::IsMember({"op", kByKernel, kByOperator, kByRange, kByModule}))
       ->capture_default_str();
   command->add_option("--step", options->step, kStepHelp)->check(CLI::Range(0, 1'000'000'000));
   command->add_option("--top", options->top, "Rows to print; 0: all")

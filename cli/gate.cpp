@@ -133,6 +133,7 @@ Gated GateCommandsOf(const GateOptions& options, const study::GateRequest& reque
                               .seed = options.seed,
                               .budget = request.budget,
                               .quantities = request.quantities,
+                              .is_trace = IsTrace,
                               .read = nullptr,
                               .diff = nullptr,
                               .cancellation = &Interruption(),
@@ -188,8 +189,8 @@ void PrintGate(const study::GateResult& result) {
   table.Name("").Text("Verdict").Number("Base").Number("Candidate").Text("Change").Text("By");
   for (const study::QuantityChange& of : result.quantities) {
     table.Row({of.quantity.name(), std::string(study::GateVerdictName(of.verdict)),
-               study::AmountText(of.quantity, of.base), study::AmountText(of.quantity, of.candidate),
-               study::ChangeText(of), of.by});
+               study::AmountText(of, of.base), study::AmountText(of, of.candidate), study::ChangeText(of),
+               of.by});
   }
   PrintText(table.Take(LineWidth()));
   if (!result.ops.empty()) {

@@ -11,6 +11,7 @@
 #include "core/base/units.h"
 #include "traces/read/trace_view.h"
 #include "traces/report/profiler_share.h"
+#include "traces/report/program_places.h"
 
 namespace lanescope::cli {
 namespace {
@@ -141,6 +142,15 @@ traces::MatchedRuns MatchByOperators(const RunPair& pair, const RunProfile& a, c
     const auto [run_a, run_b] = ReadByOperators(pair);
     return std::pair(ProfileRun(traces::ViewOfRun(run_a), step), ProfileRun(traces::ViewOfRun(run_b), step));
   });
+}
+
+RunDiff DiffByModules(const RunPair& pair, int step) {
+  const auto profile = [step](const RunReference& of) {
+    traces::TraceRun run = traces::TraceReader(AsTrace(of.path)).ReadRun(of.run);
+    traces::PutIntoPlaces(traces::ProgramPlace::kModule, &run);
+    return ProfileRun(traces::ViewOfRun(run), step);
+  };
+  return DiffRuns(profile(pair.a), profile(pair.b), true);
 }
 
 void PrintMatched(const traces::MatchedRuns& matched) {

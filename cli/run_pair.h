@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/runs/run_diff.h"
 #include "core/runs/run_profile.h"
 #include "traces/read/trace_reader.h"
 #include "traces/report/launch_origins.h"
@@ -47,6 +48,9 @@ traces::MatchedRuns MatchRuns(const RunPair& pair, ProfiledRun* a, ProfiledRun* 
                               bool origins = false);
 // Matches them by operators, whatever that matches.
 traces::MatchedRuns MatchByOperators(const RunPair& pair, const RunProfile& a, const RunProfile& b, int step);
+// Rows are modules of PyTorch: what was launched in each. Reads both again. Throws FailedPrecondition where
+// one names none.
+RunDiff DiffByModules(const RunPair& pair, int step);
 // How much of the time the two have in common, and by what; nothing where that is all.
 void PrintMatched(const traces::MatchedRuns& matched);
 // "op", "kernel" or "operator".

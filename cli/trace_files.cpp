@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 bool HasRanks(const std::string& folder) {
   try {
     return !traces::FilesToImport(folder).empty();
-  } catch (const Error&) {
-    return false;
+  } catch (const Error& error) {
+    return error.code() != Code::kNotFound;  // damaged ones are said to be when they are read
   }
 }
 

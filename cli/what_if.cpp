@@ -71,6 +71,9 @@ Json WhatIfJson(const traces::WhatIf& what_if, const std::string& trace, int run
                    {"synchronizations", facts.synchronizations},
                    {"collectives", facts.collectives},
                    {"collectives_alone", facts.alone},
+                   {"full_queues", facts.full_queues},
+                   {"frozen", facts.frozen},
+                   {"frozen_ns", facts.frozen_ns},
                    {"kept", facts.kept},
                    {"kept_ns", facts.kept_ns}}}};
   if (what_if.range)
@@ -91,8 +94,13 @@ void PrintFacts(const traces::WhatIf& what_if, const std::string& trace) {
         Counted(facts.waits, "wait", "waits"),
         Counted(facts.synchronizations, "synchronisation", "synchronisations"),
         Counted(facts.collectives, "collective", "collectives"));
-  Print("From times: {} of streams for each other, {} between threads\n",
-        Counted(facts.waits_by_time, "wait", "waits"), Counted(facts.hand_overs, "hand-over", "hand-overs"));
+  Print("From times: {} of streams for each other, {} between threads, {} held up by a full queue\n",
+        Counted(facts.waits_by_time, "wait", "waits"), Counted(facts.hand_overs, "hand-over", "hand-overs"),
+        Counted(facts.full_queues, "launch", "launches"));
+  if (facts.frozen > 0) {
+    Print("Frozen: {} that took long, nothing in the trace says why; predictions keep {} of that\n",
+          Counted(facts.frozen, "call", "calls"), TimeText(facts.frozen_ns));
+  }
   if (facts.kept > 0) {
     Print("Kept: {} that nothing in the trace explains, {} in all\n", Counted(facts.kept, "delay", "delays"),
           TimeText(facts.kept_ns));

@@ -38,6 +38,18 @@ std::string LastErrorLine(std::string text) {
   return line == std::string::npos ? text : text.substr(line + 1);
 }
 
+// Files at `place`, and those called after it ("PLACE.json.gz", "PLACE_results.db").
+std::vector<std::string> WrittenAt(const std::string& place) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> written;
+  const std::string name = fs::path(place).filename().string();
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(place).parent_path())) {
+    if (entry.path().filename().string().starts_with(name)) written.push_back(entry.path().string());
+  }
+  std::ranges::sort(written);
+  return written;
+}
+
 class Rounds {
  public:
   explicit Rounds(const CommandRounds& request)
@@ -91,9 +103,9 @@ class Rounds {
     candidate = RunCommand(request_.candidate, place + "_candidate.db");
     if (!base_first) run_base();
     if (traces_ && counts) ops_.Add(request_.diff(base, candidate));
-    for (const MeasuredRun* run : {&base, &candidate}) {
+    for (const std::string& written : WrittenAt(place + "_")) {
       std::error_code ignored;
-      if (!run->trace.empty()) std::filesystem::remove_all(run->trace, ignored);
+      std::filesystem::remove_all(written, ignored);
     }
     if (!counts) return;
     gate_.base.push_back(std::move(base.sample));
@@ -106,7 +118,7 @@ class Rounds {
                                  : kLongestCommandMs,
                              request_.cancellation};
     const int64_t start_ns = NowNs();
-    const ChildResult result = RunChild({"/bin/sh", "-c", WithTrace(command, trace)}, "", limits);
+    const ChildResult result = RunShell(command, trace, limits);
     const auto wall = static_cast<double>(NowNs() - start_ns);
     if (result.status != 0) {
       const std::string line = LastErrorLine(result.errors);
@@ -114,11 +126,34 @@ class Rounds {
             line.empty() ? "" : ": ", line);
     }
     if (!traces_) return {{.steps = 1, .of = {{wall, wall, std::numeric_limits<double>::infinity()}}}, {}};
-    if (std::error_code error; !std::filesystem::exists(trace, error))
-      Throw(Code::kFailedPrecondition, "'{}' wrote no trace at {}", command, kTracePlace);
-    MeasuredRun run = request_.read(trace);
-    run.trace = trace;
+    const std::string written = TraceAt(trace, command);
+    MeasuredRun run = request_.read(written);
+    run.trace = written;
     return run;
+  }
+
+  ChildResult RunShell(const std::string& command, const std::string& trace,
+                       const ChildLimits& limits) const {
+    try {
+      return RunChild({"/bin/sh", "-c", WithTrace(command, trace)}, "", limits);
+    } catch (const Error& error) {
+      if (error.code() != Code::kDeadlineExceeded) throw;
+      Throw(Code::kDeadlineExceeded, "'{}' did not end within {:g} seconds, the time limit of the gate",
+            command, static_cast<double>(limits.timeout_ms) / 1000);
+    }
+  }
+
+  std::string TraceAt(const std::string& place, const std::string& command) const {
+    if (std::error_code error; std::filesystem::exists(place, error)) return place;
+    std::vector<std::string> traces = WrittenAt(place);
+    std::erase_if(traces, [this](const std::string& path) { return !request_.is_trace(path); });
+    if (traces.empty()) Throw(Code::kFailedPrecondition, "'{}' wrote no trace at {}", command, kTracePlace);
+    if (traces.size() > 1) {
+      const auto ending = [&](size_t i) { return traces[i].substr(place.size()); };
+      Throw(Code::kFailedPrecondition, "'{}' wrote several traces, {}{} and {}{}; let it write one", command,
+            kTracePlace, ending(0), kTracePlace, ending(1));
+    }
+    return traces.front();
   }
 
   void TellLook(const GateResult& result) {

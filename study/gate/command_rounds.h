@@ -32,6 +32,8 @@ struct CommandRounds {
   uint64_t seed = 1;            // of the order within each round
   double budget = 0.02;
   std::vector<Quantity> quantities;  // of the traces; commands without one are judged by their wall time
+  // Whether a file or folder is a trace: profilers add endings to the name that they are given.
+  std::function<bool(const std::string& path)> is_trace;
   // Reads a trace that a command wrote.
   std::function<MeasuredRun(const std::string& trace)> read;
   // Compares the two of one round, whose traces are still there.
@@ -44,8 +46,8 @@ struct CommandRounds {
 // favour one of them. Ends as soon as it can tell: it looks after some of the rounds (LooksOf), and the error
 // that a gate may make is divided among these looks. `samples`, where it is not null, gets the candidate's
 // runs. Throws InvalidArgument where one command alone writes a trace, FailedPrecondition where a command
-// fails or writes none, what `read` throws, DeadlineExceeded for a command that takes longer than the time
-// limit, Cancelled.
+// fails, or writes none or several, what `read` throws, DeadlineExceeded for a command that takes longer than
+// the time limit, Cancelled.
 GateResult GateCommands(const CommandRounds& rounds, std::vector<RunSample>* samples = nullptr);
 
 }  // namespace lanescope::study

@@ -17,7 +17,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int kMostWanted = 1000;
 // Where nobody knows how runs of one program differ: so much of a run's time, known as well as by four runs.
 // A change that even such noise does not explain needs no second run.
-constexpr double kAssumedSpread = 0.02, kAssumedFreedom = 3;
+constexpr double kAssumedSpread = 0.02;
 constexpr double kLeastFreedom = 2;  // of earlier baselines
 constexpr double kMostApart = 2;     // relative differences lie within it
 
@@ -39,14 +39,27 @@ class ComparedQuantity {
     auto [relative, by] = Change();
     QuantityChange change = JudgeChange(request_.quantities[number_], MiddleOf(base_), MiddleOf(candidate_),
                                         relative, request_.budget, std::move(by));
-    if (change.verdict == GateVerdict::kCannotTell) change.wanted_runs = WantedRuns(change);
+    change.unrecorded = Unrecorded();
+    if (change.verdict == GateVerdict::kCannotTell && change.unrecorded.empty())
+      change.wanted_runs = WantedRuns(change);
     return change;
   }
 
  private:
   using Judged = std::pair<ChangeInterval, std::string>;
 
+  // No program runs without memory: 0 bytes say that nobody looked.
+  std::vector<std::string> Unrecorded() const {
+    std::vector<std::string> sides;
+    if (request_.quantities[number_].kind != Quantity::Kind::kMemory) return sides;
+    const auto is_none = [](const QuantitySample& sample) { return sample.value <= 0; };
+    if (std::ranges::any_of(base_, is_none)) sides.push_back(request_.base_name);
+    if (std::ranges::any_of(candidate_, is_none)) sides.push_back(request_.candidate_name);
+    return sides;
+  }
+
   Judged Change() const {
+    if (!Unrecorded().empty()) return {{0, -kMostApart, kMostApart}, "nothing"};
     const int n = NumberOf(request_.base), m = NumberOf(request_.candidate);
     if (request_.quantities[number_].is_exact()) {
       const auto [low, high] = std::ranges::minmax(products_);
@@ -169,10 +182,28 @@ void AddNotes(const GateRequest& request, GateResult* result) {
     result->notes.emplace_back(
         "the sides were not run in turn: what changed on the machine between them counts for the candidate");
   }
+  for (const QuantityChange& change : result->quantities) {
+    for (const std::string& side : change.unrecorded) {
+      result->notes.push_back(
+          fmt::format("{} does not record {}; PyTorch's profiler does with profile_memory=True", side,
+                      change.quantity.name()));
+    }
+  }
   if (goes_by("assumed spread")) {
     result->notes.push_back(fmt::format(
         "so few runs do not say how runs differ: {:g}% of their time is assumed, known as by four runs",
         100 * kAssumedSpread));
+  }
+  const auto one_short_run = [](const std::vector<RunSample>& runs) {
+    return runs.size() == 1 && runs.front().steps < int64_t{kFewSteps};
+  };
+  const bool of_steps = request.quantities.front().kind != Quantity::Kind::kWall &&
+                        (goes_by("assumed spread") || goes_by("spread of runs"));
+  if (of_steps && (one_short_run(request.base) || one_short_run(request.candidate))) {
+    result->notes.push_back(
+        fmt::format("fewer than {} steps do not say how steps differ: {:g}% of their time is assumed, known "
+                    "as by {:g} steps",
+                    kFewSteps, 100 * kAssumedOfStep, kAssumedFreedom + 1));
   }
 }
 

@@ -48,10 +48,13 @@ struct QuantityChange {
   // (candidate - base) / base, of idle time / step. Infinite where the baseline has none of it.
   ChangeInterval change{};
   std::string by{};  // what the interval goes by: "pairs", "ranks", "earlier baselines", "spread of
-                     // runs", "assumed spread", "exact", "draws of costs"
+                     // runs", "assumed spread", "exact", "draws of costs",
+                     // "nothing"
   // Of each side, in all: that would tell a change like this one from the budget. 0: it is told, or no number
   // that anybody would wait for does.
   int wanted_runs = 0;
+  // The sides whose trace does not record the quantity, by name: nothing can be told.
+  std::vector<std::string> unrecorded{};
   bool is_better() const { return change.high < 0; }
 };
 

@@ -2,6 +2,7 @@
 #include "study/gate/gate_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +48,7 @@ const OpChange* Culprit(const GateResult& result) {
 }
 
 std::string WantedText(const GateResult& result, const QuantityChange& change) {
-  if (change.verdict != GateVerdict::kCannotTell) return "";
+  if (change.verdict != GateVerdict::kCannotTell || !change.unrecorded.empty()) return "";
   if (change.wanted_runs == 0) return "no number of runs tells it from the budget";
   return fmt::format("{} {} wanted", change.wanted_runs, result.in_turn ? "rounds are" : "runs of each are");
 }
@@ -60,6 +61,11 @@ std::string DetailText(const GateResult& result, const QuantityChange& change) {
 }
 
 Json NumberOrNull(double number) { return std::isfinite(number) ? Json(number) : Json(nullptr); }
+
+// Null: the side does not record it.
+Json AmountOrNull(const QuantityChange& change, double amount) {
+  return !change.unrecorded.empty() && amount <= 0 ? Json(nullptr) : Json(amount);
+}
 
 // In a cell of a table: no mark of Markdown or HTML that a name brings along means anything.
 std::string MarkdownText(std::string_view text) {
@@ -74,6 +80,8 @@ std::string MarkdownText(std::string_view text) {
 }  // namespace
 
 std::string ChangeText(const QuantityChange& change) {
+  if (!change.unrecorded.empty())
+    return fmt::format("not recorded by {}", fmt::join(change.unrecorded, " and "));
   const ChangeInterval& by = change.change;
   if (by.low == by.high) return SignedShare(by.value);
   if (by.low <= -1 && std::isinf(by.high)) return SignedShare(by.value) + " (no bounds)";
@@ -82,7 +90,9 @@ std::string ChangeText(const QuantityChange& change) {
 
 std::string RunsText(int runs) { return fmt::format("{} {}", runs, runs == 1 ? "run" : "runs"); }
 
-std::string AmountText(const Quantity& quantity, double amount) {
+std::string AmountText(const QuantityChange& change, double amount) {
+  if (!change.unrecorded.empty() && amount <= 0) return "not recorded";
+  const Quantity& quantity = change.quantity;
   return quantity.is_bytes() ? FormatBytes(std::llround(amount)) : TimeText(amount);
 }
 
@@ -104,9 +114,9 @@ std::string GateJson(const GateResult& result) {
     quantities.push_back({{"name", of.quantity.name()},
                           {"verdict", GateVerdictName(of.verdict)},
                           {"unit", of.quantity.is_bytes() ? "bytes" : "ns"},
-                          {"base", of.base},
-                          {"candidate", of.candidate},
-                          {"change", NumberOrNull(of.change.value)},
+                          {"base", AmountOrNull(of, of.base)},
+                          {"candidate", AmountOrNull(of, of.candidate)},
+                          {"change", of.unrecorded.empty() ? NumberOrNull(of.change.value) : Json(nullptr)},
                           {"low", NumberOrNull(of.change.low)},
                           {"high", NumberOrNull(of.change.high)},
                           {"by", of.by},
@@ -173,9 +183,9 @@ std::string GateMarkdown(const GateResult& result) {
   text += "| | verdict | base | candidate | change | interval | by |\n|---|---|---:|---:|---:|---|---|\n";
   for (const QuantityChange& of : result.quantities) {
     text += fmt::format("| {} | {} | {} | {} | {} | {} to {} | {} |\n", MarkdownText(of.quantity.name()),
-                        GateVerdictName(of.verdict), AmountText(of.quantity, of.base),
-                        AmountText(of.quantity, of.candidate), SignedShare(of.change.value),
-                        SignedShare(of.change.low), SignedShare(of.change.high), of.by);
+                        GateVerdictName(of.verdict), AmountText(of, of.base), AmountText(of, of.candidate),
+                        of.unrecorded.empty() ? SignedShare(of.change.value) : "", SignedShare(of.change.low),
+                        SignedShare(of.change.high), of.by);
   }
   if (!result.ops.empty()) {
     text += "\n| op | device | adds to the step | interval |\n|---|---|---:|---|\n";

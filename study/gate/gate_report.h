@@ -14,7 +14,7 @@ std::string ChangeText(const QuantityChange& change);
 // "1 run", "20 runs".
 std::string RunsText(int runs);
 // "12.43 ms", "1.5 GiB".
-std::string AmountText(const Quantity& quantity, double amount);
+std::string AmountText(const QuantityChange& change, double amount);
 // One line: the verdict, what decides it, and the op that most of it comes from.
 std::string GateSentence(const GateResult& result);
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
+#include <numbers>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
@@ -20,8 +20,8 @@
 namespace lanescope::study {
 namespace {
 
-constexpr size_t kBatches = 8;        // of a run's steps, for the error of their mean
-constexpr size_t kStepsOfABatch = 3;  // the fewest that say anything of what is usual
+constexpr size_t kBatches = 8;                    // of a run's steps, for the error of their mean
+constexpr size_t kStepsOfABatch = kFewSteps / 2;  // the fewest that say anything of what is usual
 
 double MeanOfMiddleHalf(std::vector<double> values) {
   const std::vector<double> middle = MiddleHalf(std::move(values), [](double value) { return value; });
@@ -34,25 +34,48 @@ double MeanOfFastestTenth(std::vector<double> values) {
   return std::accumulate(values.begin(), end, 0.0) / static_cast<double>(end - values.begin());
 }
 
+double SquaresAroundMean(const std::vector<double>& values) {
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return std::accumulate(values.begin(), values.end(), 0.0,
+                         [&](double sum, double value) { return sum + (value - mean) * (value - mean); });
+}
+
+// For a median: one step of three may have been held up for as long as it likes. The median of the distances
+// to it times 1.4826 is the standard deviation of a normal distribution, and the variance of its median is pi
+// / 2 times that of its mean.
+double ErrorOfFew(const std::vector<double>& values, double usual) {
+  const auto count = static_cast<double>(values.size());
+  const double median = Median(values);
+  std::vector<double> distances;
+  for (const double value : values) distances.push_back(std::abs(value - median));
+  const double seen = (count - 1) * std::pow(1.4826 * Median(distances), 2);
+  const double assumed = kAssumedFreedom * std::pow(kAssumedOfStep * usual, 2);
+  const double of_median = count > 2 ? std::numbers::pi / 2 : 1;
+  return std::sqrt((seen + assumed) / (count - 1 + kAssumedFreedom) * of_median / count);
+}
+
+double MiddleOf(std::vector<double> values) {
+  return values.size() < kFewSteps ? Median(std::move(values)) : MeanOfMiddleHalf(std::move(values));
+}
+
 // `mean_of`: what stands for several steps.
 template <typename MeanOf>
 QuantitySample SampleOf(std::vector<double> values, MeanOf mean_of) {
   QuantitySample sample;
-  sample.error = std::numeric_limits<double>::infinity();
-  if (const size_t batches = std::min(kBatches, values.size() / kStepsOfABatch); batches >= 2) {
-    // Means of stretches of steps: what correlates neighbours stays within a stretch.
-    std::vector<double> means;
-    for (size_t b = 0; b < batches; ++b) {
-      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(b * values.size() / batches);
-      const auto end = values.begin() + static_cast<std::ptrdiff_t>((b + 1) * values.size() / batches);
-      means.push_back(mean_of({begin, end}));
-    }
-    const double mean = std::accumulate(means.begin(), means.end(), 0.0) / static_cast<double>(batches);
-    double squares = 0;
-    for (const double of_batch : means) squares += (of_batch - mean) * (of_batch - mean);
-    sample.error = std::sqrt(squares / static_cast<double>(batches * (batches - 1)));
+  sample.value = sample.scale = mean_of(values);
+  const size_t batches = std::min(kBatches, values.size() / kStepsOfABatch);
+  if (batches < 2) {
+    sample.error = ErrorOfFew(values, sample.value);
+    return sample;
   }
-  sample.value = sample.scale = mean_of(std::move(values));
+  // Means of stretches of steps: what correlates neighbours stays within a stretch.
+  std::vector<double> means;
+  for (size_t b = 0; b < batches; ++b) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(b * values.size() / batches);
+    const auto end = values.begin() + static_cast<std::ptrdiff_t>((b + 1) * values.size() / batches);
+    means.push_back(mean_of({begin, end}));
+  }
+  sample.error = std::sqrt(SquaresAroundMean(means) / static_cast<double>(batches * (batches - 1)));
   return sample;
 }
 
@@ -222,7 +245,7 @@ std::vector<double> ValuesOf(const RunView& view, const StepSums& steps, const Q
 
 }  // namespace
 
-QuantitySample TypicalOf(std::vector<double> values) { return SampleOf(std::move(values), MeanOfMiddleHalf); }
+QuantitySample TypicalOf(std::vector<double> values) { return SampleOf(std::move(values), MiddleOf); }
 
 QuantitySample FastestOf(std::vector<double> values) {
   return SampleOf(std::move(values), MeanOfFastestTenth);

@@ -156,5 +156,25 @@ TEST(GateOfCommands, KernelsMatchByOperator) {
   EXPECT_THAT(outcome.output, testing::Not(HasSubstr("GPU:0   cutlass")));
 }
 
+// A profile of PyTorch at {trace} is read by its content, and where the profiler adds an ending it is found.
+TEST(GateOfCommands, ReadWhatOtherProfilersWrite) {
+  Folder folder;
+  const std::string from = folder.Write(
+      "profile", R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7,
+        "ts": 100, "dur": 50, "args": {"device": 0, "stream": 7}}]})");
+  for (const std::string ending : {"", ".json", "_0.pt.trace.json"}) {
+    const std::string copy = "cp " + from + " {trace}" + ending;
+    const Outcome outcome =
+        Lanescope({"gate", "--run", copy, copy, "--what", "kernels", "--rounds", "2", "--warmup", "0"});
+    EXPECT_EQ(outcome.status, 3) << outcome.errors;
+    EXPECT_THAT(outcome.output, HasSubstr("50 us")) << ending;
+  }
+  const std::string twice = "cp " + from + " {trace}.json; cp " + from + " {trace}_1.json";
+  ExpectError(Lanescope({"gate", "--run", twice, twice, "--warmup", "0"}), 1, "FailedPrecondition",
+              "several traces, {trace}.json and {trace}_1.json");
+  EXPECT_THAT(Lanescope({"summary", from}).output, HasSubstr("gemm"));
+  EXPECT_THAT(Lanescope({"gate", from, from, "--what", "kernels"}).output, HasSubstr("50 us"));
+}
+
 }  // namespace
 }  // namespace lanescope::cli

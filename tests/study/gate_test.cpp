@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numbers>
 #include <random>
+#include <tuple>
 
 #include "core/base/error.h"
 
@@ -139,7 +140,17 @@ TEST(Gate, OneRunOfEachSaysLittle) {
   EXPECT_NEAR(result.quantities[0].change.value, 0.05, 1e-9);
   request.candidate = {RunOf(1.5e6)};
   EXPECT_EQ(Gate(request).verdict, GateVerdict::kWorse);
-  // Whose only step says nothing about itself.
+  // A tenth, which a single step may be off by, explains half as much again, but not nine times as much.
+  request.base = {RunOf(1e6, 0.1)};
+  request.candidate = {RunOf(1.5e6, 0.1)};
+  EXPECT_EQ(Gate(request).verdict, GateVerdict::kCannotTell);
+  request.candidate = {RunOf(9e6, 0.1)};
+  request.base[0].steps = request.candidate[0].steps = 1;
+  result = Gate(request);
+  EXPECT_EQ(result.verdict, GateVerdict::kWorse);
+  EXPECT_EQ(result.notes.size(), 2u);
+  request.base = {RunOf(1e6)};
+  // Nobody knows its error.
   request.candidate = {RunOf(1.5e6, std::numeric_limits<double>::infinity())};
   result = Gate(request);
   EXPECT_EQ(result.verdict, GateVerdict::kCannotTell);
@@ -169,6 +180,22 @@ TEST(Gate, MemoryIsExact) {
   EXPECT_EQ(Gate(request).verdict, GateVerdict::kWorse);
   request.candidate = {RunOf(1010, 0)};
   EXPECT_EQ(Gate(request).verdict, GateVerdict::kFine);
+}
+
+// A trace without memory says nothing of it: neither that it is alike, nor that it is better or worse.
+TEST(Gate, MemoryThatIsNotRecorded) {
+  GateRequest request = RequestOf(0.01);
+  request.quantities = ParseQuantities("memory");
+  for (const auto& [base, candidate, sides] :
+       {std::tuple(0.0, 0.0, 2u), std::tuple(1000.0, 0.0, 1u), std::tuple(0.0, 1000.0, 1u)}) {
+    request.base = {RunOf(base)};
+    request.candidate = {RunOf(candidate)};
+    const GateResult result = Gate(request);
+    EXPECT_EQ(result.verdict, GateVerdict::kCannotTell);
+    ASSERT_EQ(result.quantities[0].unrecorded.size(), sides);
+    EXPECT_EQ(result.quantities[0].unrecorded.back(), candidate == 0 ? "b" : "a");
+    EXPECT_EQ(result.notes.size(), sides);
+  }
 }
 
 // A baseline may have nothing of a quantity: more of it is without end, nothing of it is no change.

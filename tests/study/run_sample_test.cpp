@@ -68,13 +68,14 @@ TEST(RunSample, DisturbedStepsAreLeftOut) {
   EXPECT_EQ(SampleRun(view, 0, ParseQuantities("step")).steps, 1);
 }
 
-// One step says nothing about how steps differ; no step is no run.
+// One step says nothing about how steps differ, a tenth is assumed; no step is no run.
 TEST(RunSample, OneStepAndNone) {
   RunView view = TwoSteps();
   view.steps.resize(1);
   const RunSample sample = SampleRun(view, 0, ParseQuantities("step,kernels"));
   EXPECT_EQ(sample.of[1].value, 40);
-  EXPECT_TRUE(std::isinf(sample.of[0].error));
+  EXPECT_DOUBLE_EQ(sample.of[0].error, 10);
+  EXPECT_DOUBLE_EQ(sample.of[1].error, 4);
   view.steps.clear();
   test::ExpectError([&] { SampleRun(view, 0, ParseQuantities("step")); }, Code::kFailedPrecondition,
                     "no steps");
@@ -86,6 +87,16 @@ TEST(RunSample, TypicalIsTheMeanOfTheMiddleHalf) {
   EXPECT_EQ(TypicalOf({0, 0, 0, 0, 0, 0}).error, 0);
   // Neighbours are alike: what six steps say counts as two values, 1 and 3, of standard error 1.
   EXPECT_EQ(TypicalOf({1, 1, 1, 3, 3, 3}).error, 1);
+}
+
+// The middle one of three, and half the variance again. What they show are two degrees of freedom, of the
+// usual distance 10 to it; a tenth of 100 is assumed with three.
+TEST(RunSample, FewStepsAndOneThatWasHeldUp) {
+  for (const double last : {110.0, 1e6}) {
+    const QuantitySample sample = TypicalOf({90, 100, last});
+    EXPECT_EQ(sample.value, 100);
+    EXPECT_NEAR(sample.error, std::sqrt((2 * 14.826 * 14.826 + 3 * 100) / 5 * 1.5708 / 3), 1e-4);
+  }
 }
 
 // Two of eleven: the fastest tenth, rounded up.

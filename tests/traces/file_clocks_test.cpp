@@ -125,6 +125,24 @@ TEST(FileClocksTest, StepsPutThemRight) {
   EXPECT_THAT(job.summary.notes, testing::ElementsAre(testing::HasSubstr("60 s behind the first")));
 }
 
+// Law: one file's times count from its machine's start, the other's since 1970. However far apart, that is a
+// difference of clocks, whichever file is the first.
+TEST(FileClocksTest, TimesSince1970BesideOthers) {
+  constexpr int64_t kSince1970Us = 1'700'000'000'000'000;
+  for (const int64_t first : {int64_t{0}, kSince1970Us}) {
+    const auto of = [](int rank, int64_t ahead) {
+      Rank made(rank, ahead);
+      for (int step = 0; step < 3; ++step)
+        made.Step(step, 5000 + 1000 * step, 1000).Kernel("gemm", 5100 + 1000 * step, 800);
+      return made;
+    };
+    const int64_t second = kSince1970Us - first;
+    const Job job = Import({of(0, first), of(1, second)});
+    EXPECT_EQ(job.run.ranks[1].clock_ahead_ns, 1000 * (second - first));
+    EXPECT_EQ(job.summary.devices.at(0).window_ns, 2'800'000);
+  }
+}
+
 // Clocks that differ by less than a collective lasts, and parts that have nothing to do with each other, tell
 // nothing: times stay.
 TEST(FileClocksTest, TimesStayWhereNothingTells) {

@@ -48,6 +48,21 @@ TEST(GraphReplayTest, BranchesRunBesideEachOther) {
   EXPECT_EQ(trace.Simulate({"kernel:long.speed=2"}), (Times{120, 120, 70}));
 }
 
+// A while node whose body, a child graph of three kernels of 10 that follow each other by 1, runs twelve
+// times, the next time 4 after the last: 12 * 32 + 11 * 4. With kernels of 5, 15 a pass less.
+TEST(GraphReplayTest, ABodyThatRunsSeveralTimes) {
+  ReplayTrace trace;
+  trace.run().texts.insert(trace.run().texts.end(), {"cudaGraphLaunch", "attend", "project", "condition"});
+  const int graph = trace.Call(0, 10, 5);
+  for (int64_t pass = 0; pass < 12; ++pass) {
+    for (int64_t node = 0; node < 3; ++node) {
+      const int64_t start = 12 + 36 * pass + 11 * node;
+      trace.Kernel(graph, start, start + 10, 6 + static_cast<int>(node));
+    }
+  }
+  EXPECT_EQ(trace.Simulate({"kernel:*.speed=2"}), (Times{428, 428, 248}));
+}
+
 // A stream's work from before the trace is no time that launches take: 5,000 pass before the copy,
 // and the graph follows it at once.
 TEST(GraphReplayTest, ATraceMayBeginWithABusyGpu) {

@@ -39,6 +39,13 @@ TEST(KinetoNumbersTest, TimesSince1970KeepTheirNanoseconds) {
   EXPECT_EQ(launches.at(1).start_ns - launches.at(0).end_ns, 32);
   EXPECT_EQ(launches.at(1).end_ns - launches.at(1).start_ns, 1000);
   EXPECT_EQ(launches.at(2).start_ns - launches.at(0).start_ns, 4499);
+  const Imported exponents =
+      ImportOfEvents({Event("kernel", "a", "0", "7", "1.714521600123466001e+15", "1.021e0"),
+                      Event("kernel", "b", "0", "7", "17145216001234.67054E2", "999.5e-3")});
+  ASSERT_EQ(exponents.run.launches.size(), 2u);
+  EXPECT_EQ(exponents.run.launches[0].end_ns - exponents.run.launches[0].start_ns, 1021);
+  EXPECT_EQ(exponents.run.launches[1].start_ns - exponents.run.launches[0].end_ns, 32);
+  EXPECT_EQ(exponents.run.launches[1].end_ns - exponents.run.launches[1].start_ns, 1000);
 }
 
 // Two kernels whose driver could not stamp them are left out; one of a trace that begins at 0 is not.
@@ -59,6 +66,10 @@ TEST(KinetoNumbersTest, ATimeOf0IsNone) {
                 testing::Contains("2 records without a usable time or a name are left out"));
   }
   EXPECT_EQ(ImportOfEvents({kernel("0", "10"), kernel("20", "10")}).counts.kernels, 2);
+  // Nor has anything since 1970 happened a microsecond after it.
+  const Imported early = ImportOfEvents({kernel("1700000000000100", "150"), kernel("1", "5")});
+  EXPECT_EQ(early.counts.skipped, 1);
+  EXPECT_EQ(early.summary.devices.at(0).window_ns, 150'000);
 }
 
 // A call and an operator at 0 or before, where others are since 1970: 1.7e9 s before what they launched.

@@ -72,6 +72,7 @@ TEST(LooseJsonTest, NumbersThatAreNone) {
   EXPECT_EQ(Mend("[-nan(ind), nan(0x8), 1.#INF, -1.#IND]").text, "[null, null, null, null]");
   EXPECT_EQ(Mend("[NaN, -Infinity, inf, 1]").text, "[null, null, null, 1]");
   EXPECT_EQ(Mend("[NaN, -Infinity, inf, 1]").faults, 3);
+  EXPECT_EQ(Mend("[1e999, -2.5e+400, 1e300, 1e-999]").text, "[null, null, 1e300, 1e-999]");
 }
 
 TEST(LooseJsonTest, CommasAndEnds) {

@@ -2,10 +2,12 @@
 // Exports of Nsight Systems, one a rank, as one job.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
 
+#include "tests/support/expect_error.h"
 #include "tests/traces/imported.h"
 #include "tests/traces/nsys_export.h"
 #include "traces/store/sqlite.h"
@@ -66,7 +68,35 @@ TEST(NsysJobTest, AFolderOfExportsIsOneJob) {
   }
   // The file of an import is none of the ranks.
   std::filesystem::copy_file(out.path(), folder + "/job.sqlite");
-  EXPECT_EQ(FilesToImport(folder).size(), 2u);
+  ScratchFile again("again.db");
+  EXPECT_THAT(ImportTraces({folder}, again.path()).other_files, testing::ElementsAre("job.sqlite"));
+}
+
+// A rank whose file is cut off or empty is missed; a database of something else, a link that leads nowhere
+// and a pipe are left out and named.
+TEST(NsysJobTest, ADamagedRankIsAnError) {
+  namespace fs = std::filesystem;
+  ScratchFile job("job.db");
+  const std::string folder = job.folder().string(), second = folder + "/rank1.sqlite";
+  WriteRank(folder + "/rank0.sqlite", 0);
+  WriteRank(second, 0);
+  const auto whole = fs::file_size(second);
+  for (const auto size : {whole / 2, uintmax_t{0}}) {
+    fs::resize_file(second, size);
+    ScratchFile out("out.db");
+    test::ExpectError([&] { ImportTraces({folder}, out.path()); }, Code::kDataLoss, "rank1.sqlite");
+  }
+  fs::remove(second);
+  Database(second, OpenMode::kCreate).Execute("CREATE TABLE notes (text)");
+  fs::create_symlink("nowhere", folder + "/rank2.json");
+  ASSERT_EQ(mkfifo((folder + "/rank3.json").c_str(), 0600), 0);
+  ScratchFile out("out.db");
+  EXPECT_THAT(ImportTraces({folder}, out.path()).other_files,
+              testing::ElementsAre("rank1.sqlite", "rank2.json", "rank3.json"));
+  test::ExpectError([&] { FilesToImport(folder + "/rank3.json"); }, Code::kInvalidArgument, "is a pipe");
+  fs::remove(folder + "/rank0.sqlite");
+  fs::resize_file(second, 0);
+  test::ExpectError([&] { FilesToImport(folder); }, Code::kDataLoss, "empty");
 }
 
 }  // namespace

@@ -29,6 +29,65 @@ ReplayTrace TwoAndOne() {
   return trace;
 }
 
+// A queue takes 8 launches whose kernels have not ended. Calls take 4, and from the ninth on until there is
+// room.
+ReplayTrace FullQueue(int64_t kernel) {
+  constexpr int kAhead = 8, kLaunches = 64;
+  ReplayTrace trace;
+  std::vector<int64_t> ends;
+  int64_t now = 0;
+  for (int i = 0; i < kLaunches; ++i) {
+    int64_t end = now + 4;
+    if (i >= kAhead) end = std::max(end, ends[static_cast<size_t>(i - kAhead)]);
+    const int call = trace.Call(now, end);
+    const int64_t start = std::max(now + 5, ends.empty() ? 0 : ends.back());
+    ends.push_back(start + kernel);
+    trace.Kernel(call, start, ends.back());
+    now = end;
+  }
+  return trace;
+}
+
+// 64 kernels of 20 back to back; of 10 as in the trace that is measured with these; of 2 the calls of 4 are
+// what takes time: the last begins at 63 * 4 + 5.
+TEST(ReplayTest, LaunchesThatAFullQueueHeldUp) {
+  EXPECT_EQ(FullQueue(10).Simulate({})[0], 640);
+  EXPECT_EQ(FullQueue(20).Simulate({"kernel:*.speed=2"}), (Times{1280, 1280, 640}));
+  EXPECT_EQ(FullQueue(20).Simulate({"kernel:*.speed=10"}), (Times{1280, 1280, 254}));
+  const ReplayFacts facts = BuildReplayGraph(FullQueue(20).run(), {}).facts;
+  EXPECT_GT(facts.full_queues, 50);
+  EXPECT_EQ(facts.frozen, 0);
+}
+
+// One launch of 100 while others wait is none that a full queue explains: what it takes is told.
+TEST(ReplayTest, LaunchesThatNobodyKnowsWhyTookLong) {
+  ReplayTrace trace;
+  for (int i = 0; i < 12; ++i) {
+    const int64_t call = 4 * i + (i > 8 ? 96 : 0);
+    trace.Kernel(trace.Call(call, i == 8 ? call + 100 : call + 4), 5 + 50 * i, 55 + 50 * i);
+  }
+  const ReplayFacts facts = BuildReplayGraph(trace.run(), {}).facts;
+  EXPECT_EQ(facts.full_queues, 0);
+  EXPECT_EQ(facts.frozen, 1);
+  EXPECT_EQ(facts.frozen_ns, 96'000);
+}
+
+// The record of a wait has the device as its process counts those that it sees: 0, where the trace calls
+// it 1.
+TEST(ReplayTest, WaitsNumberDevicesAsTheirProcessDoes) {
+  ReplayTrace trace;
+  trace.Kernel(trace.Call(0, 10, 2, 1), 12, 112, 0, 1);
+  const int call = trace.Call(10, 120, 3, 1);
+  trace.Kernel(trace.Call(120, 130, 2, 1), 132, 182, 0, 1);
+  TraceSynchronization wait;
+  wait.kind = TraceSynchronization::Kind::kStream;
+  wait.device = 0;
+  wait.stream = 7;
+  wait.global_pid = trace.run().launches[0].global_pid;
+  wait.correlation = call;
+  EXPECT_EQ(trace.Simulate({"kernel:*.speed=2"}, {wait}), (Times{170, 170, 95}));
+}
+
 TEST(ReplayTest, NothingChangedTakesWhatWasMeasured) {
   EXPECT_EQ(TwoAndOne().Simulate({}), (Times{400, 400, 400}));
 }

@@ -107,6 +107,18 @@ TEST(XPlaneTest, StepsByTheirNumberAndCallsOfEitherPlane) {
   }
 }
 
+// A number of a step may be written as a text.
+TEST(XPlaneTest, StepsWhoseNumbersAreTexts) {
+  PlaneWriter gpu("/device:GPU:0"), threads("/host:CPU");
+  gpu.Line(13, "Stream #13(Compute)", {{"fusion", 100, 600}, {"fusion", 1100, 600}});
+  threads.Line(8, "python",
+               {{"train", 0, 900, {}, {{"step_num", "30"}}}, {"train", 1000, 900, {}, {{"step_num", "31"}}}});
+  const Imported imported = ImportOfSpace({gpu, threads});
+  ASSERT_EQ(imported.run.steps.size(), 2u);
+  EXPECT_EQ(imported.run.steps[0].step, 30);
+  EXPECT_EQ(imported.run.steps[1].step, 31);
+}
+
 // The core computes 20 of 50 ms; a copy runs beside it from 5 to 35 ms.
 TEST(XPlaneTest, WhatATpuMovesBesideItsCoreIsNoOpOfIt) {
   PlaneWriter tpu("/device:TPU:0");

@@ -10,6 +10,7 @@
 
 #include "core/base/statistics.h"
 #include "core/runs/run_view.h"
+#include "traces/store/saturating.h"
 #include "traces/store/step_text.h"
 
 namespace lanescope::traces {
@@ -62,8 +63,9 @@ Landmarks FindLandmarks(const std::vector<ImportTrace>& traces, const ImportWork
   return found;
 }
 
-// Times may be anything: beyond this no clock is put right, so that what is less a clock stays an integer.
-constexpr int64_t kMostAheadNs = 100'000'000'000'000'000;
+// As far apart as times since 1970 and times since anything else can be. Times may be anything: beyond this
+// no clock is put right, so that what is less a clock stays an integer.
+constexpr int64_t kMostAheadNs = kMaxImportNs / 5 * 4;
 
 // The comparison of two files' clocks.
 class Comparison {
@@ -78,7 +80,8 @@ class Comparison {
                            same->second[n].end_ns - before_ahead_ns};
         if (moments[n].start_ns > first.end_ns + kSlackNs || first.start_ns > moments[n].end_ns + kSlackNs)
           ++apart_;
-        ahead_.push_back(std::clamp(moments[n].end_ns - first.end_ns, -10 * kMostAheadNs, 10 * kMostAheadNs));
+        ahead_.push_back(std::clamp(AddSaturating(moments[n].end_ns, -first.end_ns), -kMostAheadNs / 2 * 3,
+                                    kMostAheadNs / 2 * 3));
         lengths_.push_back(moments[n].end_ns - moments[n].start_ns);
       }
     }

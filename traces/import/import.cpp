@@ -20,6 +20,7 @@
 #include "traces/import/import_workers.h"
 #include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
+#include "traces/store/saturating.h"
 #include "traces/store/schema.h"
 
 namespace lanescope::traces {
@@ -63,8 +64,9 @@ void WriteExport(const std::vector<ImportTrace>& traces, const std::vector<Impor
       for (const size_t each : worker) {
         const ImportTrace& trace = traces[each];
         const int64_t zero = time_zero + LeftOutBefore(spans, SpanOf(trace).start_ns);
-        const ImportFile file(trace, &numbers, zero + trace.clock_ahead_ns - trace.base_ns, correlations,
-                              &strings);
+        const int64_t zero_of_file = std::clamp(AddSaturating(zero, trace.clock_ahead_ns - trace.base_ns),
+                                                -kMaxImportNs, kMaxImportNs);
+        const ImportFile file(trace, &numbers, zero_of_file, correlations, &strings);
         writer.Add(file, &devices, cancelled, counts);
         DescribeFile(database, file, &devices, counts);
         correlations = std::max(correlations, file.last_correlation());
@@ -88,8 +90,24 @@ void WriteExport(const std::vector<ImportTrace>& traces, const std::vector<Impor
   database.Execute("COMMIT");
 }
 
-ImportTrace ReadForeign(const std::string& path, const std::atomic<bool>* cancelled,
+// A file, and whether a folder was named for it: what else lies there is left out.
+struct NamedFile {
+  std::string path;
+  bool in_folder = false;
+};
+
+void RefuseOther(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) throw NotATrace(Code::kNotFound, path + " is no file");
+  if (FindImporter(path) != nullptr) return;
+  RefuseDamaged(path);
+  throw NotATrace(Code::kInvalidArgument, path + " is a database without the tables of a trace");
+}
+
+ImportTrace ReadForeign(const NamedFile& file, const std::atomic<bool>* cancelled,
                         const ImportProgress& progress) {
+  const std::string& path = file.path;
+  if (file.in_folder) RefuseOther(path);
   const Importer* importer = FindImporter(path);
   // Says what is wrong with a file that is none of these.
   return (importer == nullptr ? ReadKineto : importer->read)({path, cancelled, progress});
@@ -117,12 +135,6 @@ void RefuseTwice(const std::vector<std::string>& files, const std::vector<Import
     }
   }
 }
-
-// A file, and whether a folder was named for it: what else lies there is left out.
-struct NamedFile {
-  std::string path;
-  bool in_folder = false;
-};
 
 std::vector<NamedFile> FilesOf(const std::vector<std::string>& paths) {
   std::vector<NamedFile> files;
@@ -163,7 +175,7 @@ ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::stri
   for (size_t i = 0; i < named.size(); ++i) {
     const auto& [path, in_folder] = named[i];
     try {
-      traces.push_back(ReadForeign(path, cancelled, [&](double fraction) {
+      traces.push_back(ReadForeign(named[i], cancelled, [&](double fraction) {
         if (progress)
           progress(kReading * (static_cast<double>(i) + fraction) / static_cast<double>(named.size()));
       }));
@@ -183,7 +195,7 @@ ImportCounts ImportTraces(const std::vector<std::string>& paths, const std::stri
   RefuseTwice(files, traces, workers);
   FindClocks(workers, &traces);
   for (const std::string& path : captures) {
-    ImportTrace capture = ReadForeign(path, cancelled, {});
+    ImportTrace capture = ReadForeign({path}, cancelled, {});
     ImportWorker& worker = WorkerOf(path, capture, traces, &workers);
     KeepCapture(path, traces[worker.front()], &capture);
     worker.insert(worker.begin(), traces.size());

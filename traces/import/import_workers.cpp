@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "traces/store/saturating.h"
+
 namespace lanescope::traces {
 namespace {
 
@@ -21,12 +23,12 @@ RecordedSpan SpanOf(const ImportTrace& trace) {
   RecordedSpan span;
   const int64_t shift = trace.base_ns - trace.clock_ahead_ns;
   trace.events.ForEach([&](const ImportEvent& event) {
-    span.start_ns = std::min(span.start_ns, event.start_ns + shift);
-    span.end_ns = std::max(span.end_ns, event.end_ns + shift);
+    span.start_ns = std::min(span.start_ns, AddSaturating(event.start_ns, shift));
+    span.end_ns = std::max(span.end_ns, AddSaturating(event.end_ns, shift));
   });
   trace.memory.ForEach([&](const ImportMemory& memory) {
-    span.start_ns = std::min(span.start_ns, memory.time_ns + shift);
-    span.end_ns = std::max(span.end_ns, memory.time_ns + shift);
+    span.start_ns = std::min(span.start_ns, AddSaturating(memory.time_ns, shift));
+    span.end_ns = std::max(span.end_ns, AddSaturating(memory.time_ns, shift));
   });
   return span;
 }

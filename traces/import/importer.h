@@ -15,6 +15,8 @@ namespace lanescope::traces {
 // A file that some importer may know, by its name and its first bytes.
 struct ForeignFile {
   explicit ForeignFile(const std::string& path_of_file);
+  // As if it were called `name_of_file`.
+  ForeignFile(const std::string& path_of_file, std::string name_of_file);
   const std::string path, name;  // name: without its folders
   const bool is_regular;
   // The first 4 KiB; empty: no such file, or none to read from. Not to be asked of databases: closing a file
@@ -46,7 +48,13 @@ struct Importer {
   bool is_trace = false;  // a file alone is read as it is: an import joins several
 };
 
-// Null: the file is none that an import is of use for.
+// Null: the file is none that an import is of use for. JSON is known by its first bytes, too, compressed or
+// not and whatever it is called.
 const Importer* FindImporter(const std::string& path);
+// Throws DataLoss for a file that is called like a database and is empty, cut off or none; does nothing for
+// one that can be read, and for what is no file.
+void RefuseDamaged(const std::string& path);
+// By what importers go by alone: folders hold much JSON that is no trace and is not called so.
+const Importer* FindImporterByName(const std::string& path);
 
 }  // namespace lanescope::traces

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
+#include "core/base/error.h"
 #include "traces/import/chakra_trace.h"
 #include "traces/import/execution_trace.h"
+#include "traces/import/gzip_stream.h"
 #include "traces/import/importer.h"
 #include "traces/import/kineto_events.h"
 #include "traces/import/memory_snapshot.h"
@@ -15,6 +19,7 @@
 #include "traces/import/rocprof_trace.h"
 #include "traces/import/run_metadata.h"
 #include "traces/import/xplane_trace.h"
+#include "traces/store/sqlite.h"
 
 namespace lanescope::traces {
 namespace {
@@ -40,12 +45,47 @@ bool IsRegular(const std::string& path) {
   return std::filesystem::is_regular_file(path, error);
 }
 
+bool IsDatabase(const std::string& path) {
+  try {
+    Database(path, OpenMode::kReadOnly);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// Whether its text, inflated, begins as a list or an object of JSON does.
+bool BeginsAsJson(const ForeignFile& file) {
+  if (!file.is_regular || IsDatabase(file.path)) return false;
+  try {
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf", kSpace = " \t\r\n";
+    const std::string head = InflatedHead(file.path);
+    std::string_view text = head;
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(kSpace)));
+    if (text.empty() || (text.front() != '{' && text.front() != '[')) return false;
+    text.remove_prefix(1);
+    text.remove_prefix(std::min(text.size(), text.find_first_not_of(kSpace)));
+    return !text.empty() && (text.front() == '"' || text.front() == '{');
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+const Importer* ImporterOf(const ForeignFile& file) {
+  for (const Importer& importer : kImporters) {
+    if (importer.knows(file)) return &importer;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 ForeignFile::ForeignFile(const std::string& path_of_file)
-    : path(path_of_file),
-      name(std::filesystem::path(path_of_file).filename().string()),
-      is_regular(IsRegular(path_of_file)) {}
+    : ForeignFile(path_of_file, std::filesystem::path(path_of_file).filename().string()) {}
+
+ForeignFile::ForeignFile(const std::string& path_of_file, std::string name_of_file)
+    : path(path_of_file), name(std::move(name_of_file)), is_regular(IsRegular(path_of_file)) {}
 
 std::string ForeignFile::Head() const {
   constexpr std::streamsize kLookedAt = 4096;
@@ -59,11 +99,20 @@ std::string ForeignFile::Head() const {
 
 const Importer* FindImporter(const std::string& path) {
   const ForeignFile file(path);
-  for (const Importer& importer : kImporters) {
-    if (importer.knows(file)) return &importer;
-  }
-  return nullptr;
+  const Importer* importer = ImporterOf(file);
+  if (importer != nullptr || !BeginsAsJson(file)) return importer;
+  return ImporterOf(ForeignFile(path, file.name + ".json"));
 }
+
+void RefuseDamaged(const std::string& path) {
+  std::error_code error;
+  if (!IsRegular(path)) return;
+  if (std::filesystem::file_size(path, error) == 0 && !error)
+    Throw(Code::kDataLoss, "{} is damaged: it is empty", path);
+  Database(path, OpenMode::kReadOnly).QueryInteger("SELECT count(*) FROM sqlite_master");
+}
+
+const Importer* FindImporterByName(const std::string& path) { return ImporterOf(ForeignFile(path)); }
 
 std::string_view FormatOf(const std::string& path) {
   const Importer* importer = FindImporter(path);

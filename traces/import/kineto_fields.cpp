@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "traces/import/import_trace.h"
 
@@ -85,6 +87,27 @@ std::optional<int64_t> NanosecondsOfDigits(std::string_view text) {
   return negative ? -length : length;
 }
 
+// "1.7145216001234560e+15" as "1714521600123456.0": all of its digits. Empty: it is no such number.
+std::string WithoutExponent(std::string_view text) {
+  constexpr int kMostExponent = 30;
+  const size_t at = std::min(text.find_first_of("eE"), text.size());
+  std::string_view exponent = text.substr(std::min(at + 1, text.size()));
+  if (exponent.starts_with('+')) exponent.remove_prefix(1);
+  const auto shift = WholeNumber<int>(exponent);
+  if (!shift || std::abs(*shift) > kMostExponent) return "";
+  const std::string_view sign = text.starts_with('-') ? "-" : "";
+  const std::string_view number = text.substr(sign.size(), at - sign.size());
+  const size_t dot = std::min(number.find('.'), number.size());
+  std::string digits(number.substr(0, dot));
+  auto point = static_cast<int>(digits.size()) + *shift;
+  digits += number.substr(std::min(dot + 1, number.size()));
+  if (point < 1) digits.insert(0, static_cast<size_t>(1 - std::exchange(point, 1)), '0');
+  if (std::ssize(digits) < point) digits.append(static_cast<size_t>(point) - digits.size(), '0');
+  digits.insert(static_cast<size_t>(point), ".");
+  const size_t first = std::min(digits.find_first_not_of('0'), static_cast<size_t>(point) - 1);
+  return std::string(sign) + digits.substr(first);
+}
+
 }  // namespace
 
 std::optional<int64_t> JsonNanoseconds(const JsonFields& object, std::string_view key) {
@@ -92,7 +115,7 @@ std::optional<int64_t> JsonNanoseconds(const JsonFields& object, std::string_vie
   if (found == nullptr || found->kind == JsonValue::Kind::kNested) return std::nullopt;
   const std::string_view digits = found->text;
   if (const auto exact = NanosecondsOfDigits(digits)) return exact;
-  // "1.5e3".
+  if (const auto exact = NanosecondsOfDigits(WithoutExponent(digits))) return exact;
   double value = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (problem != std::errc() || end != digits.data() + digits.size() || !(std::abs(value) < kMaxMicroseconds))

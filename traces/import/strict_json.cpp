@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
 #include <string_view>
 #include <utility>
 
@@ -52,13 +54,16 @@ size_t LengthOfEscape(std::string_view text) {
   return first <= 0xdbff && second >= 0xdc00 && second <= 0xdfff ? 2 * kEscapeOfUtf16 : 0;
 }
 
-// "nan", "-inf", and as libraries of Windows print them: "-nan(ind)", "1.#INF", "-1.#IND".
+// "nan", "-inf", and as libraries of Windows print them: "-nan(ind)", "1.#INF", "-1.#IND"; and what no double
+// can be: "1e999".
 bool IsNoNumber(std::string word) {
   std::ranges::transform(word, word.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (word.starts_with('-') || word.starts_with('+')) word.erase(0, 1);
   return word == "nan" || word.starts_with("nan(") || word == "inf" || word == "infinity" ||
-         word.starts_with("1.#");
+         word.starts_with("1.#") ||
+         (!word.empty() && word.find_first_not_of("0123456789.e+-") == std::string::npos &&
+          std::isinf(std::strtod(word.c_str(), nullptr)));
 }
 
 }  // namespace

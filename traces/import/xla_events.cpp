@@ -42,7 +42,7 @@ bool IsCollective(std::string_view op) {
 
 void XlaFacts::Add(std::string_view stat, int64_t number, std::string_view text) {
   if (stat == "correlation_id" && number > 0) correlation = number;
-  if (stat == "step_num") step = number;
+  if (stat == "step_num") step = text.empty() ? number : IdOfText(text).value_or(-1);
   if (stat == "step_id") step_id = number;
   if (stat == "group_id") group = number;
   if (stat == "device_ordinal") device = number;

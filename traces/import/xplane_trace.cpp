@@ -2,6 +2,7 @@
 // Field numbers are those of xplane.proto.
 #include "traces/import/xplane_trace.h"
 
+#include <cmath>
 #include <unordered_map>
 
 #include "core/base/error.h"
@@ -42,6 +43,12 @@ struct Stat {
 };
 
 constexpr std::string_view kEnvironment = "Task Environment";
+
+// -1: it is none.
+int64_t RoundedNumber(double number) {
+  constexpr double kMost = 1e15;
+  return std::abs(number) < kMost ? std::llround(number) : -1;
+}
 
 class XPlaneReader {
  public:
@@ -111,6 +118,7 @@ class XPlaneReader {
     int64_t key = 0;
     while (message.Next()) {
       if (message.field() == 1) key = message.Integer();
+      if (message.field() == 2) stat.number = RoundedNumber(message.Real());
       if (message.field() == 3 || message.field() == 4) stat.number = message.Integer();
       if (message.field() == 5) stat.text = message.Bytes();
       if (message.field() == 7) stat.text = Find(stat_names_, message.Integer());

@@ -132,9 +132,21 @@ int DeviceOperations::LastBefore(int stream, int64_t time) const {
   return after == launched.begin() ? -1 : *std::prev(after);
 }
 
+bool DeviceOperations::HasStreams(int64_t global_pid, int device) const {
+  return std::ranges::any_of(streams_, [&](const DeviceStream& stream) {
+    return stream.global_pid == global_pid && stream.device == device;
+  });
+}
+
+// Synchronisations of Nsight Systems may have the device as the process counts those that it sees: where the
+// process has nothing on that device, its streams are told by their numbers.
 int DeviceOperations::FindStream(int64_t global_pid, int device, int number) const {
   const auto found = stream_numbers_.find({global_pid, device, number});
-  return found == stream_numbers_.end() ? -1 : found->second;
+  if (found != stream_numbers_.end()) return found->second;
+  if (HasStreams(global_pid, device)) return -1;
+  const auto stream = std::ranges::find_if(
+      streams_, [&](const DeviceStream& of) { return of.global_pid == global_pid && of.number == number; });
+  return stream == streams_.end() ? -1 : static_cast<int>(stream - streams_.begin());
 }
 
 // Finds what the event that a synchronisation names comes after; -1: the trace does not say, or nothing.
@@ -188,11 +200,15 @@ std::vector<HostWait> DeviceOperations::FindHostWaits(
     if (sync.kind == Kind::kEvent && sync.recorded_by < 0) continue;
     recorded[index] = 1;
     if (sync.kind == Kind::kEvent) AddAwaited(call, EventBefore(sync), &waits[index]);
-    for (size_t s = 0; sync.kind != Kind::kEvent && s < streams_.size(); ++s) {
+    if (sync.kind == Kind::kStream) {
+      const int stream = FindStream(sync.global_pid, sync.device, sync.stream);
+      AddAwaited(call, LastBefore(stream, call.start_ns), &waits[index]);
+    }
+    const bool any_device = sync.kind == Kind::kContext && !HasStreams(sync.global_pid, sync.device);
+    for (size_t s = 0; sync.kind == Kind::kContext && s < streams_.size(); ++s) {
       const DeviceStream& stream = streams_[s];
-      const bool meant = stream.global_pid == sync.global_pid && stream.device == sync.device &&
-                         (sync.kind == Kind::kContext || stream.number == sync.stream);
-      if (meant) AddAwaited(call, LastBefore(static_cast<int>(s), call.start_ns), &waits[index]);
+      if (stream.global_pid == sync.global_pid && (any_device || stream.device == sync.device))
+        AddAwaited(call, LastBefore(static_cast<int>(s), call.start_ns), &waits[index]);
     }
   }
   for (size_t i = 0; i < waits.size(); ++i) {

@@ -41,6 +41,7 @@ struct DeviceStream {
 struct HostWait {
   std::vector<int> operations;
   int64_t until_ns = INT64_MIN;  // when the last of them ended
+  bool full_queue = false;       // for room in the queue that it launches into
 };
 
 // The run must outlive it. Thread-compatible.
@@ -72,6 +73,7 @@ class DeviceOperations {
   // The last of the stream that was launched before `time`; -1: none.
   int LastBefore(int stream, int64_t time) const;
   int FindStream(int64_t global_pid, int device, int number) const;
+  bool HasStreams(int64_t global_pid, int device) const;
   int EventBefore(const TraceSynchronization& sync) const;
   void AddAwaited(const TraceApiCall& call, int operation, HostWait* wait) const;
   void WaitByName(const TraceApiCall& call, HostWait* wait) const;

@@ -11,6 +11,7 @@
 #include "traces/read/synchronizations.h"
 #include "traces/replay/collective_tasks.h"
 #include "traces/replay/device_operations.h"
+#include "traces/replay/full_queues.h"
 #include "traces/replay/host_tasks.h"
 #include "traces/replay/usual.h"
 
@@ -23,6 +24,7 @@ using Kind = ReplayTask::Kind;
 constexpr int64_t kUsualNs = 10'000;   // gaps up to here are the device's own
 constexpr int64_t kLaunchNs = 20'000;  // so long before its turn an operation waits for the one before alone
 constexpr int64_t kLongestLaunchNs = 1'000'000;  // from a call to the start on an idle stream
+constexpr int64_t kOften = 4;                    // samples of a pair
 constexpr int64_t kDigitNs = 2'000;              // times of some traces are whole microseconds
 
 class GraphBuilder {
@@ -31,7 +33,9 @@ class GraphBuilder {
       : run_(run),
         operations_(run),
         waits_(operations_.FindHostWaits(synchronizations)),
-        event_waits_(operations_.FindEventWaits(synchronizations)) {}
+        event_waits_(operations_.FindEventWaits(synchronizations)) {
+    FindFullQueues(run_, operations_, &waits_, &graph_.facts);
+  }
 
   ReplayGraph Build() {
     if (operations_.all().empty())
@@ -124,6 +128,7 @@ class GraphBuilder {
     }
     latency_.Settle(LowerQuartile, 5'000);
     gap_.Settle(MiddleMean, 1'000);
+    node_gap_.Settle(MiddleMean, 1'000);
     for (const auto& [first, second] : event_waits_) {
       const int64_t passed = Operation(second).start_ns - Operation(first).end_ns;
       if (passed >= 0 && passed <= kUsualNs) after_event_.Add(0, passed);
@@ -131,7 +136,7 @@ class GraphBuilder {
     after_event_.Settle(LowerQuartile, 2'000);
     for (size_t i = 0; i < waits_.size(); ++i) {
       const TraceApiCall& call = run_.api_calls[i];
-      if (waits_[i].until_ns <= call.start_ns) continue;
+      if (waits_[i].until_ns <= call.start_ns || waits_[i].full_queue) continue;
       ++graph_.facts.synchronizations;
       back_.Add(call.name, std::max<int64_t>(0, call.end_ns - waits_[i].until_ns));
       samples_.backs.push_back(std::max<int64_t>(0, call.end_ns - waits_[i].until_ns));
@@ -166,6 +171,7 @@ class GraphBuilder {
     const int64_t gap = node.start_ns - before.end_ns;
     if (gap > kUsualNs) return;
     gap_.Add(GapKey(node), gap);
+    node_gap_.Add({before.name, node.name}, gap);
     if (gap < 0) return;  // it began before that had ended
     const auto is_kernel = [](Kind kind) { return kind == Kind::kKernel || kind == Kind::kCollective; };
     (!is_kernel(before.kind) ? samples_.after_others
@@ -177,6 +183,13 @@ class GraphBuilder {
   Neighbours GapKey(const DeviceOperation& operation) const {
     const bool inside = operation.after_node >= 0;
     return {Operation(inside ? operation.after_node : operation.before).kind, operation.kind, inside};
+  }
+
+  // Where the body of a loop begins once more passes longer than inside it: each pair of nodes that came
+  // often has its own gap.
+  int64_t NodeGap(const DeviceOperation& before, const DeviceOperation& node) const {
+    const std::pair<int, int> names(before.name, node.name);
+    return node_gap_.count(names) >= kOften ? node_gap_.Of(names) : gap_.Of({before.kind, node.kind, true});
   }
 
   bool Hold(int task, Why why, int from, int64_t lag_ns) {
@@ -201,7 +214,10 @@ class GraphBuilder {
     }
     for (size_t i = 0; i < waits_.size(); ++i) {
       if (host_.after_call[i] < 0) continue;
-      const int64_t lag = back_.Of(run_.api_calls[i].name);
+      // A stream makes room for some launches at once: a moment that no other call's tells.
+      const int64_t lag = waits_[i].full_queue
+                              ? std::max<int64_t>(0, run_.api_calls[i].end_ns - waits_[i].until_ns)
+                              : back_.Of(run_.api_calls[i].name);
       for (const int operation : waits_[i].operations)
         Hold(host_.after_call[i], Why::kSync, TaskOf(operation), lag);
     }
@@ -268,7 +284,7 @@ class GraphBuilder {
       const DeviceOperation& before = Operation(from);
       const int64_t passed = node.start_ns - before.end_ns;
       if (from != node.after_node && (before.call != node.call || passed < 0)) continue;
-      const int64_t lag = passed < 0 ? passed : gap_.Of({before.kind, node.kind, true});
+      const int64_t lag = passed < 0 ? passed : NodeGap(before, node);
       if (Hold(TaskOf(number), Why::kStream, TaskOf(from), lag))
         explained = std::max(explained, before.end_ns + lag);
     }
@@ -318,7 +334,7 @@ class GraphBuilder {
 
   const TraceRun& run_;
   DeviceOperations operations_;
-  const std::vector<HostWait> waits_;
+  std::vector<HostWait> waits_;
   const std::vector<std::pair<int, int>> event_waits_;
   HostTasks host_;
   ReplayGraph graph_;
@@ -326,6 +342,7 @@ class GraphBuilder {
   std::vector<int> task_of_operation_;
   Usual<int> latency_;  // by name of the call
   Usual<Neighbours> gap_;
+  Usual<std::pair<int, int>> node_gap_;  // inside graphs, by the names of both
   LaunchSamples samples_;
   Usual<int> after_event_, back_;  // back_: by name of the call
 };

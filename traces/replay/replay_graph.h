@@ -62,7 +62,9 @@ struct ReplayFacts {
   int64_t synchronizations = 0;                     // calls that waited for a device
   int64_t collectives = 0;                          // that several GPUs have in common
   int64_t alone = 0;                                // NCCL's kernels that no other GPU has
-  int64_t kept = 0, kept_ns = 0;  // operations that began later than anything explains: they keep that
+  int64_t full_queues = 0;                          // launches that waited for room in their queue, by times
+  int64_t frozen = 0, frozen_ns = 0;  // launches and waits that took long, nobody knows why: they keep that
+  int64_t kept = 0, kept_ns = 0;      // operations that began later than anything explains: they keep that
 };
 
 // Value type.
@@ -89,10 +91,13 @@ struct ReplayGraph {
 //  - An operation waits for its call, for the one before on its stream and for recorded events. From each to
 //    its start passes what usually passes in this trace; so gaps are modelled, not copied.
 //  - A node of a graph waits for the node before it alone, and nodes of two branches do not wait for each
-//    other; what usually passes between nodes is less than what passes between launches.
+//    other; what usually passes between nodes is less than what passes between launches. Nodes of child
+//    graphs are nodes of the launch that ran them, and each pass through the body of a conditional node is
+//    nodes of its own.
 //  - One that began later than all that explains waits for what had ended last on another stream, and keeps
 //    what is left of its delay.
 //  - A call that synchronises, and a copy's that ended after its copy, wait for the device.
+//  - A launch that was held up since its queue was full waits for the work that made room (full_queues.h).
 //  - A kernel of NCCL that several GPUs have ends a fixed time after the last of them began.
 // Throws FailedPrecondition for a run without activities on GPUs.
 ReplayGraph BuildReplayGraph(const TraceRun& run, std::span<const TraceSynchronization> synchronizations);

@@ -33,6 +33,10 @@ class Usual {
     otherwise_ = all.empty() ? otherwise : figure(all);
     for (const auto& [key, bound] : bounds_) figures_.try_emplace(key, std::min(otherwise_, bound));
   }
+  int64_t count(const Key& key) const {
+    const auto found = samples_.find(key);
+    return found == samples_.end() ? 0 : std::ssize(found->second);
+  }
   int64_t Of(const Key& key) const {
     const auto found = figures_.find(key);
     return found == figures_.end() ? otherwise_ : found->second;

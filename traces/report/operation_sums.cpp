@@ -126,16 +126,6 @@ std::string OutsideOf(ProgramPlace place) {
                                           : "(no line is recorded)";
 }
 
-[[noreturn]] void ThrowWithout(ProgramPlace place) {
-  if (place == ProgramPlace::kRange)
-    Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
-  Throw(
-      Code::kFailedPrecondition,
-      "the trace names no {}; PyTorch's profiler does with_stack=True, and the trace of a graph's capture by "
-      "`import --capture`",
-      place == ProgramPlace::kModule ? "modules" : "lines of Python");
-}
-
 std::vector<RangeRow> RowsByPlace(const TraceRun& run, ProgramPlace place, bool full_names, int step) {
   ProgramPlaces places(run, place);
   if (!places.any()) ThrowWithout(place);

@@ -2,7 +2,10 @@
 #include "traces/report/program_places.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
+#include "core/base/error.h"
 #include "traces/read/activity_names.h"
 #include "traces/read/ranges_around.h"
 
@@ -64,6 +67,46 @@ bool ProgramPlaces::any() const {
     if (!PlaceIn(static_cast<int>(range)).empty()) return true;
   }
   return false;
+}
+
+void ThrowWithout(ProgramPlace place) {
+  if (place == ProgramPlace::kRange)
+    Throw(Code::kFailedPrecondition, "the trace has no NVTX ranges; leave --by nvtx out");
+  Throw(
+      Code::kFailedPrecondition,
+      "the trace names no {}; PyTorch's profiler does with_stack=True, and the trace of a graph's capture by "
+      "`import --capture`",
+      place == ProgramPlace::kModule ? "modules" : "lines of Python");
+}
+
+void PutIntoPlaces(ProgramPlace place, TraceRun* run) {
+  ProgramPlaces places(*run, place);
+  if (!places.any()) ThrowWithout(place);
+  std::map<std::string, int> ranges;  // by name
+  std::vector<std::string> names;
+  const auto first = static_cast<int>(run->ranges.size());
+  const auto put = [&](auto* activities) {
+    for (auto& activity : *activities) {
+      if (activity.range < 0) continue;
+      const std::string& name = places.Of(activity.range);
+      if (name.empty()) {
+        activity.range = -1;
+        continue;
+      }
+      const auto [entry, is_new] = ranges.try_emplace(name, first + static_cast<int>(names.size()));
+      if (is_new) names.push_back(name);
+      activity.range = entry->second;
+    }
+  };
+  put(&run->launches);
+  put(&run->copies);
+  put(&run->memsets);
+  for (std::string& name : names) {
+    TraceRange range;
+    range.text = static_cast<int>(run->texts.size());
+    run->texts.push_back(std::move(name));
+    run->ranges.push_back(range);
+  }
 }
 
 }  // namespace lanescope::traces

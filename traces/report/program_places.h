@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where in a program a range is: in which module and at which line. Internal to traces.
+// Where in a program a range is: in which module and at which line.
 #pragma once
 
 #include <optional>
@@ -37,5 +37,12 @@ class ProgramPlaces {
   const std::vector<int> around_;
   std::unordered_map<int, std::string> known_;  // by range
 };
+
+// Throws FailedPrecondition: a trace without any range of the kind.
+[[noreturn]] void ThrowWithout(ProgramPlace place);
+
+// Lets the range of what ran on devices be its place, whose name is the range's text; what is in none is in
+// no range. Throws FailedPrecondition for a run without such places.
+void PutIntoPlaces(ProgramPlace place, TraceRun* run);
 
 }  // namespace lanescope::traces

@@ -58,6 +58,13 @@ class RowValues {
   sqlite3_value** values_ = nullptr;
 };
 
+constexpr int NumberOfId(int64_t id) {
+  if (id >= INT32_MIN && id <= UINT32_MAX) return static_cast<int>(static_cast<uint32_t>(id));
+  // Fibonacci hashing: the low bits of a handle that is a pointer are alike.
+  const uint64_t mixed = static_cast<uint64_t>(id) * 0x9e3779b97f4a7c15;
+  return static_cast<int>(mixed >> 33);
+}
+
 // A row of T: columns read as what they hold.
 template <typename T>
 class RowOf {
@@ -79,8 +86,10 @@ class RowOf {
   int operator[](typename TableOf<T>::Number column) const {
     return static_cast<int>(values_.Within(column.index, -1, INT32_MAX - 1, -1));
   }
+  // Handles of 64 bits get numbers of their own: the same for the same handle, and others for others as good
+  // as always.
   int operator[](typename TableOf<T>::Id column) const {
-    return static_cast<int>(static_cast<uint32_t>(values_.Within(column.index, INT32_MIN, UINT32_MAX, 0)));
+    return NumberOfId(values_.Integer(column.index).value_or(0));
   }
   bool operator[](typename TableOf<T>::Flag column) const {
     return values_.Integer(column.index).value_or(0) != 0;
