@@ -336,7 +336,8 @@ IdVector<NodeId, ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec
   IdVector<NodeId, Role> roles(graph.num_nodes(), Role::kShared);
   const auto role = [&](NodeId id) { return roles[id]; };
   compile::OpTraitsTable traits;
-  std::vector<std::string> scopes;
+  // Clipping and its like change whole gradients: exports name it so.
+  std::vector<std::string> scopes = {"gradients/before_update/"};
   for (const NodeId id : graph.node_ids()) {
     const Node& node = graph.node(id);
     if (!traits.Of(node.op).IsUpdate()) continue;

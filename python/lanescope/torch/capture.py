@@ -106,8 +106,10 @@ class _Modules:
         return any(node.name() == "CheckpointFunctionBackward" for node in seen)
 
     def leave_gradients(self):
+        """What follows is made of whole gradients, as hooks and clipping are: strategies that split the batch add those
+        up before."""
         self._goes_back = False
-        _set_path("gradients/")
+        _set_path("gradients/before_update")
 
 
 def _set_path(path):
