@@ -69,10 +69,9 @@ void PrintTrials(const std::vector<study::PlanTrial>& trials, const plans::Found
       continue;
     }
     Print(
-        "{}: {} a step measured here as {}{} on {} virtual GPUs, {} predicted on {}; loss {:.6g}, of one "
+        "{}: {} a step measured here as {} on {} virtual GPUs, {} predicted on {}; loss {:.6g}, of one "
         "device {:.6g}\n",
-        plans::PlanText(plan.plan), TimeText(trial.step_ns), trial.how.strategy,
-        trial.how.left_out.empty() ? "" : " without " + trial.how.left_out, trial.devices,
+        plans::PlanText(plan.plan), TimeText(trial.step_ns), trial.how.strategy, trial.devices,
         SecondsText(plan.step.seconds()), machine, trial.loss, trial.whole);
   }
 }
@@ -93,7 +92,6 @@ nlohmann::json TrialsJson(const std::vector<study::PlanTrial>& trials, const pla
                 {"predicted_s", found.fitting[i].step.seconds()},
                 {"loss", trial.loss},
                 {"loss_of_one_device", trial.whole}});
-    if (!trial.how.left_out.empty()) one["left_out"] = trial.how.left_out;
   }
   return list;
 }

@@ -14,6 +14,7 @@
 #include "core/inputs/step_request.h"
 #include "core/strategies/block_collectives.h"
 #include "core/strategies/block_readers.h"
+#include "core/strategies/collective_members.h"
 #include "core/strategies/needed_nodes.h"
 #include "core/strategies/parameter_copies.h"
 #include "core/strategies/renamed_run.h"
@@ -38,6 +39,7 @@ class Writer {
         sharding_(sharding),
         parts_(
             graph_, [this](NodeId id) { return at(id).replica < 0; }, sharding.parts),
+        members_(graph_),
         new_ids_(graph_.num_nodes()),
         readers_(devices[0].size()),
         added_(&result_.graph),
@@ -93,7 +95,7 @@ class Writer {
     if (parts_.IsVariable(id)) {
       WriteVariable(id);
     } else if (const NodeId variable = parts_.UpdatedBy(id); variable.exists()) {
-      WriteUpdate(id, variable);
+      shards_[{id, 0}] = CopyInParts(id, graph_.node(variable).GetShapeAttr("shape").NumElements());
     } else {
       WriteWhole(id);
     }
@@ -114,7 +116,9 @@ class Writer {
     const NodeId written = result_.graph.AddNode(std::move(node));
     for (const std::string& block : blocks)
       readers_.Note(block, kind.pass, static_cast<size_t>(kind.replica), written);
-    return new_ids_[id] = written;
+    new_ids_[id] = written;
+    for (const NodeId member : members_.Of(id)) WriteWhole(member);
+    return written;
   }
 
   Endpoint Whole(Endpoint of, const ShardedNode& reader) {
@@ -169,10 +173,6 @@ class Writer {
       parts.push_back({result_.graph.AddNode(std::move(node)), 0});
     }
     shards_[{id, 0}] = std::move(parts);
-  }
-
-  void WriteUpdate(NodeId id, NodeId variable) {
-    shards_[{id, 0}] = CopyInParts(id, graph_.node(variable).GetShapeAttr("shape").NumElements());
   }
 
   // A variable itself, a part of what has as many elements, or a number for all of them.
@@ -375,6 +375,7 @@ class Writer {
   const std::vector<std::vector<std::string>>& devices_;
   const Sharding sharding_;
   const VariablesInParts parts_;
+  const CollectiveMembers members_;   // a collective is written whole or not at all
   IdVector<NodeId, NodeId> new_ids_;  // of what is written whole
   std::map<std::pair<NodeId, int>, Shards> shards_;
   std::map<std::tuple<NodeId, int, int>, Shards> gathered_;  // by output and pass

@@ -2,37 +2,42 @@
 #include "sims/plans/graph_shape.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
+#include "sims/plans/layer_matrices.h"
 
 namespace lanescope::sims::plans {
 namespace {
 
-struct NamedMatrix {
-  std::string name;
-  int64_t rows = 0, columns = 0;
-  // The size beside `hidden`; 0: it has none such.
-  int64_t Beside(int64_t hidden) const {
-    if (rows == hidden) return columns;
-    return columns == hidden ? rows : 0;
-  }
-};
+using Sizes = std::vector<std::array<int64_t, 3>>;
 
-struct Block {
+struct Layer {
   std::vector<NamedMatrix> matrices;
-  std::vector<std::pair<int64_t, int64_t>> sizes() const {
-    std::vector<std::pair<int64_t, int64_t>> all;
-    for (const NamedMatrix& matrix : matrices) all.emplace_back(matrix.rows, matrix.columns);
+  bool HasExperts() const {
+    return std::ranges::any_of(matrices, [](const NamedMatrix& matrix) { return matrix.experts > 0; });
+  }
+  Sizes SortedSizes() const {
+    Sizes all;
+    for (const NamedMatrix& matrix : matrices) all.push_back({matrix.experts, matrix.rows, matrix.columns});
     std::ranges::sort(all);
     return all;
   }
 };
+// A number as its digits without leading zeros, shorter ones first.
+struct ByNumber {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return std::pair(a.size(), std::string_view(a)) < std::pair(b.size(), std::string_view(b));
+  }
+};
+using LayersByNumber = std::map<std::string, Layer, ByNumber>;
 
 // "model/h/" and "3" of "model/h/3/attn/w"; none without a scope that is a number.
 std::optional<std::pair<std::string_view, std::string_view>> NumberedScope(std::string_view name) {
@@ -51,18 +56,6 @@ bool IsVariable(const Node& node) {
 }
 bool IsRead(const Node& node) { return node.op == "ReadVariableOp" || node.op == "Identity"; }
 
-// Takes the sizes out where all are there.
-bool Take(std::multiset<int64_t>* from, std::initializer_list<int64_t> sizes) {
-  std::multiset<int64_t> rest = *from;
-  for (const int64_t size : sizes) {
-    const auto found = rest.find(size);
-    if (found == rest.end()) return false;
-    rest.erase(found);
-  }
-  *from = std::move(rest);
-  return true;
-}
-
 class GraphReader {
  public:
   GraphReader(const Graph& graph, const GraphInfo& info, const std::string& where)
@@ -79,9 +72,9 @@ class GraphReader {
     model.tied = std::ranges::none_of(outside_, [&](const NamedMatrix& other) {
       return other.name != embedding.name && other.Beside(hidden_) == embedding.rows;
     });
-    const std::map<std::string, Block>& layers = Layers();
+    const LayersByNumber& layers = Layers();
     model.layers = static_cast<double>(layers.size());
-    TakeLayer(layers.begin()->second, &model);
+    TakeLayers(layers, &model);
     CheckModel(model);
     return model;
   }
@@ -105,13 +98,15 @@ class GraphReader {
       const Shape shape = node.GetShapeAttr("shape");
       if (!shape.known_rank() || !shape.IsExact() || shape.rank() < 2) continue;
       const auto scope = NumberedScope(node.name);
-      if (shape.rank() > 2) {
-        if (scope) Refuse("'" + node.name + "' is no matrix, as those of experts and convolutions");
+      const bool is_stack = shape.rank() == 3;
+      if (shape.rank() > 3 || (is_stack && !scope)) {
+        if (scope) Refuse("'" + node.name + "' is neither a matrix nor one for each expert");
         continue;
       }
-      const NamedMatrix matrix{node.name, shape[0], shape[1]};
+      const size_t rows = is_stack ? 1 : 0;
+      const NamedMatrix matrix{node.name, is_stack ? shape[0] : 0, shape[rows], shape[rows + 1]};
       if (scope)
-        blocks_[std::string(scope->first)][std::string(scope->second)].matrices.push_back(matrix);
+        layers_[std::string(scope->first)][std::string(scope->second)].matrices.push_back(matrix);
       else
         outside_.push_back(matrix);
     }
@@ -136,24 +131,26 @@ class GraphReader {
     return largest;
   }
 
-  // The scope with the most numbers has the layers.
-  const std::map<std::string, Block>& Layers() const {
-    const std::map<std::string, Block>* most = nullptr;
-    for (const auto& [scope, numbered] : blocks_) {
+  // The scope with the most numbers has the layers. Those without experts may come before those with.
+  const LayersByNumber& Layers() const {
+    const LayersByNumber* most = nullptr;
+    for (const auto& [scope, numbered] : layers_) {
       if (most == nullptr || numbered.size() > most->size()) most = &numbered;
     }
     if (most == nullptr) Refuse("it has no layers under numbered scopes, as h/0/");
-    const auto sizes = most->begin()->second.sizes();
-    for (const auto& [number, block] : *most) {
-      if (block.sizes() != sizes)
-        Refuse("layers " + most->begin()->first + " and " + number + " have other matrices");
+    const auto* before = &*most->begin();
+    for (const auto& layer : *most) {
+      const bool begins_experts = layer.second.HasExperts() && !before->second.HasExperts();
+      if (!begins_experts && layer.second.SortedSizes() != before->second.SortedSizes())
+        Refuse("layers " + before->first + " and " + layer.first + " have other matrices");
+      before = &layer;
     }
     return *most;
   }
 
   // The first attention has queries as [batch, heads, tokens, size], with the middle ones the other way
   // round, or with batch and heads in one.
-  std::pair<int64_t, int64_t> HeadsAndSize() const {
+  AttentionHeads Heads() const {
     for (const Node& node : graph_.nodes()) {
       const bool fused = node.op.find("ScaledDotProduct") != std::string::npos;
       if ((!fused && !node.op.starts_with("BatchMatMul")) || node.inputs.empty()) continue;
@@ -169,41 +166,60 @@ class GraphReader {
     Refuse("it has no attention with a known number of heads");
   }
 
-  // Queries, keys, values and the result are one matrix each, or the first three are one; what is left is the
-  // feed-forward network, with a gate (beside the value in one matrix, or by itself) or without.
-  void TakeLayer(const Block& block, ModelShape* model) const {
-    std::multiset<int64_t> sizes;
-    for (const NamedMatrix& matrix : block.matrices) {
-      sizes.insert(matrix.Beside(hidden_));
-      if (matrix.Beside(hidden_) == 0)
-        Refuse("'" + matrix.name + "' has no side of " + std::to_string(hidden_));
+  LayerSizes SizesOf(const Layer& layer, const AttentionHeads& heads) const {
+    try {
+      return SizesOfLayer(layer.matrices, hidden_, heads);
+    } catch (const Error& error) {
+      Refuse(error.message());
     }
-    const auto [heads, size] = HeadsAndSize();
-    const int64_t all = heads * size;
-    for (int64_t kv = heads; kv >= 1; --kv) {
-      std::multiset<int64_t> rest = sizes;
-      if (heads % kv != 0 ||
-          !(Take(&rest, {all + 2 * kv * size, all}) || Take(&rest, {all, kv * size, kv * size, all})))
-        continue;
-      const bool gated = rest.size() == 3 || (rest.size() == 2 && *rest.rbegin() == 2 * *rest.begin());
-      if (rest.size() < 2 || rest.size() > 3 || (rest.size() == 3 && *rest.begin() != *rest.rbegin()) ||
-          (rest.size() == 2 && !gated && *rest.begin() != *rest.rbegin()))
-        continue;
-      model->heads = static_cast<double>(heads);
-      model->kv_heads = static_cast<double>(kv);
-      model->head_size = static_cast<double>(size);
-      model->ffn = static_cast<double>(*rest.begin());
-      model->gated = gated;
+  }
+  void TakeLayers(const LayersByNumber& layers, ModelShape* model) const {
+    const AttentionHeads heads = Heads();
+    const LayerSizes first = SizesOf(layers.begin()->second, heads),
+                     last = SizesOf(layers.rbegin()->second, heads);
+    model->heads = static_cast<double>(heads.count);
+    model->head_size = static_cast<double>(heads.size);
+    model->kv_heads = static_cast<double>(last.kv_heads);
+    model->gated = last.gated;
+    if (last.experts == 0) {
+      model->ffn = static_cast<double>(last.ffn);
       return;
     }
-    Refuse("the matrices of a layer are not those of attention with " + std::to_string(heads) +
-           " heads and a feed-forward network");
+    if (first.kv_heads != last.kv_heads || first.gated != last.gated)
+      Refuse("its layers with experts and those without are of two kinds");
+    model->experts = static_cast<double>(last.experts);
+    model->expert_ffn = static_cast<double>(last.expert_ffn);
+    model->shared_ffn = static_cast<double>(last.ffn);
+    model->top_k = static_cast<double>(ExpertsOfToken(last.experts));
+    model->dense_layers = static_cast<double>(
+        std::ranges::count_if(layers, [](const auto& layer) { return !layer.second.HasExperts(); }));
+    model->ffn = static_cast<double>(first.experts == 0 ? first.ffn : last.expert_ffn);
+  }
+
+  // The router takes the largest of so many numbers a token.
+  int64_t ExpertsOfToken(int64_t experts) const {
+    const auto last_of = [&](Endpoint of) {
+      const Shape& shape = info_.of(of).shape;
+      return shape.known_rank() && shape.rank() > 0 ? shape[shape.rank() - 1] : kUnknownDim;
+    };
+    std::set<int64_t> taken;
+    for (const NodeId id : graph_.node_ids()) {
+      const Node& node = graph_.node(id);
+      const bool is_top = node.op == "TopKV2" || node.op == "AtenTopk";  // the latter in fused exports
+      if (is_top && !node.inputs.empty() && last_of(node.inputs[0]) == experts)
+        taken.insert(last_of({id, 0}));
+    }
+    if (taken.size() != 1 || *taken.begin() < 1)
+      Refuse("how many of its " + std::to_string(experts) +
+             " experts a token passes is missing: it has no TopKV2 of so many numbers, or several of other "
+             "sizes");
+    return *taken.begin();
   }
 
   const Graph& graph_;
   const GraphInfo& info_;
   const std::string& where_;
-  std::map<std::string, std::map<std::string, Block>> blocks_;  // by scope and number
+  std::map<std::string, LayersByNumber> layers_;  // by scope
   std::vector<NamedMatrix> outside_;
   int64_t hidden_ = 0, batch_ = 0, tokens_ = 0;
 };

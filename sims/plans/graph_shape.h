@@ -11,9 +11,10 @@
 namespace lanescope::sims::plans {
 
 // The graph is a transformer's whose layers are equal and stand under numbered scopes ("h/3/"): an embedding
-// that is gathered, in each layer the matrices of attention and of a feed-forward network. `info`: with the
-// step's feeds. Throws InvalidArgument, with `where` and what is missing, for other graphs, mixtures of
-// experts among them.
+// that is gathered, in each layer the matrices of attention and of a feed-forward network. Layers with
+// experts may follow layers without: each of their matrices is one [experts, ...] for all of a layer, and a
+// TopKV2 says how many of them a token passes. `info`: with the step's feeds. Throws InvalidArgument, with
+// `where` and what is missing, for other graphs.
 ModelShape ShapeOfGraph(const Graph& graph, const GraphInfo& info, const std::string& where);
 
 }  // namespace lanescope::sims::plans

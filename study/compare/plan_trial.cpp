@@ -40,16 +40,21 @@ std::string OfReplicas(const Plan& plan) {
   return "data-parallel";
 }
 
+// Parts are of the replicas of one place, not of the GPUs that split sequences as well.
+bool ShardsWithinReplicas(const Plan& plan) {
+  if (plan.shard == Sharding::kNone) return true;
+  if (plan.shard == Sharding::kHsdp) return plan.dp % plan.shard_ways() == 0;
+  return plan.dp > 1;
+}
+
 // Experts are split within replicas, which share no more than those.
 StrategyOfPlan OfExperts(const Plan& plan) {
-  if (plan.tp > 1 || plan.pp > 1)
-    return {"", "no strategy splits experts (ep) beside matrices or layers", ""};
+  if (plan.tp > 1 || plan.pp > 1) return {"", "no strategy splits experts (ep) beside matrices or layers"};
   if (plan.shard != Sharding::kNone)
     return {"",
-            fmt::format("no strategy splits experts (ep) and shards as {} does", ShardingName(plan.shard)),
-            ""};
-  if (plan.ep == plan.dp) return {"expert-parallel", "", ""};
-  return {fmt::format("data-parallel+expert-parallel:{}", plan.ep), "", ""};
+            fmt::format("no strategy splits experts (ep) and shards as {} does", ShardingName(plan.shard))};
+  if (plan.ep == plan.dp) return {"expert-parallel", ""};
+  return {fmt::format("data-parallel+expert-parallel:{}", plan.ep), ""};
 }
 
 struct Trained {
@@ -76,20 +81,23 @@ Trained Train(const Workload& workload, const std::string& strategy, int devices
 StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
   const bool again = plan.recompute == Recompute::kFull;
-  if (plan.gpus() == 1) return {again ? "recompute" : "single", "", ""};
-  if (plan.cp > 1 && plan.tp > 1) return {"", "no strategy splits both matrices (tp) and sequences (cp)", ""};
-  if (plan.cp > 1 && plan.ep > 1) return {"", "no strategy splits both experts (ep) and sequences (cp)", ""};
+  if (plan.gpus() == 1) return {again ? "recompute" : "single", ""};
+  if (plan.cp > 1 && plan.tp > 1) return {"", "no strategy splits both matrices (tp) and sequences (cp)"};
+  if (plan.cp > 1 && plan.ep > 1) return {"", "no strategy splits both experts (ep) and sequences (cp)"};
+  if (plan.cp > 1 && !ShardsWithinReplicas(plan))
+    return {"", fmt::format("no strategy shards as {} does over GPUs that split sequences (cp)",
+                            ShardingName(plan.shard))};
   if (plan.recompute == Recompute::kSelective)
-    return {"", "no strategy computes attention alone again (recompute=selective)", ""};
+    return {"", "no strategy computes attention alone again (recompute=selective)"};
   // Outer factors first: replicas of stages of GPUs that share matrices.
   if (plan.ep > 1) {
     StrategyOfPlan how = OfExperts(plan);
     if (again && !how.strategy.empty()) how.strategy = "recompute+" + how.strategy;
     return how;
   }
-  StrategyOfPlan how{plan.dp > 1 ? OfReplicas(plan) : "", "", ""};
+  StrategyOfPlan how{plan.dp > 1 ? OfReplicas(plan) : "", ""};
   if (plan.pp > 1 && plan.dp > 1 && how.strategy != "data-parallel")
-    return {"", "no strategy shards the stages of a pipeline", ""};
+    return {"", "no strategy shards the stages of a pipeline"};
   const auto add = [&](const std::string& name, int gpus) {
     if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
   };
@@ -103,7 +111,7 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
 PlanTrial TryPlan(const Plan& plan, const std::string& graph, int steps, Cancellation* cancellation) {
   PlanTrial trial{.how = FindStrategyOf(plan), .devices = static_cast<int>(plan.gpus())};
   const auto refuse = [&](std::string why) {
-    trial.how = {"", std::move(why), ""};
+    trial.how = {"", std::move(why)};
     return trial;
   };
   std::error_code unknown;

@@ -14,7 +14,6 @@ class Cancellation;
 struct StrategyOfPlan {
   std::string strategy;  // empty: none does, and
   std::string why_not;   // says which part of the plan no strategy has
-  std::string left_out;  // the key of the plan that the strategy does not heed; empty: none
 };
 StrategyOfPlan FindStrategyOf(const sims::plans::Plan& plan);
 

@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from torch_steps import lanescope  # noqa: E402
 from torch_tensor_parallel_test import MACHINES, TOKENS, WORDS, Logits, gpt2, llama, save, train  # noqa: E402
 
 
@@ -34,3 +35,13 @@ def test_trains_in_parts_as_whole(make, tmp_path):
     for strategy, gpus in [(each, number) for each in strategies for number in ("two", "four")]:
         assert losses(graph, tmp_path, strategy, gpus) == pytest.approx(one, rel=1e-6), (strategy, gpus)
     assert losses(graph, tmp_path, "data-parallel+fsdp:2", "four") == pytest.approx(one, rel=1e-6)
+
+
+@pytest.mark.parametrize("on", ["cpu", "meta"])
+def test_experts_are_read_from_an_export(on, tmp_path):
+    """Plans split four experts; exports that keep ops as PyTorch runs them have another op for the top k."""
+    with torch.device(on):
+        graph = save(mixtral(), tmp_path)
+    plans = ("--machine", "dgx-h100:4", "--global-batch", 4, "--sequence", TOKENS)
+    assert lanescope("simulate", graph, "--plan", "dp=4,ep=4", *plans)["plan"] == "dp=4,ep=4,micro=1"
+    assert any("ep=" in found["plan"] for found in lanescope("search", graph, "--plans", *plans)["plans"])

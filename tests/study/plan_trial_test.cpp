@@ -23,7 +23,6 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2"), "fsdp");
   EXPECT_EQ(StrategyFor("tp=2"), "tensor-parallel");
   EXPECT_EQ(StrategyFor("tp=2,sp"), "sequence-parallel");
-  EXPECT_EQ(FindStrategyOf(ParsePlan("tp=2,sp")).left_out, "");
   EXPECT_EQ(StrategyFor("dp=2,tp=4,sp"), "data-parallel+sequence-parallel:4");
   EXPECT_EQ(StrategyFor("pp=2"), "pipeline");
   EXPECT_EQ(StrategyFor("dp=4,shard=zero1"), "zero1");
@@ -54,7 +53,10 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+context-parallel:2");
   EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+context-parallel:2");
   EXPECT_EQ(StrategyFor("dp=2,cp=2,pp=2"), "data-parallel+pipeline:2+context-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=hsdp,shard-size=2"), "fsdp+context-parallel:2");
   EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2,tp=2")).why_not, HasSubstr("cp"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2,shard=zero1")).why_not, HasSubstr("shards as zero1 does"));
+  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,cp=2,shard=hsdp,shard-size=4")).why_not, HasSubstr("hsdp"));
 }
 
 // Law: a plan that runs trains to the loss of one device; a shape alone, and too many devices, run nothing.

@@ -21,8 +21,9 @@ namespace {
 using ::testing::HasSubstr;
 
 // y = x w0 w1 with loss = mean(y^2), gradients by hand and momentum, over any batch; 8 rows are fed. Resource
-// variables h/0/w and h/1/w of 16 numbers, each with as many of momentum, as an export has them.
-Workload TwoBlocks() {
+// variables h/0/w and h/1/w of 16 numbers, each with as many of momentum, as an export has them. The loss
+// that is fetched is the mean square of `seen`: of y0, too, whose columns GPUs share that share matrices.
+Workload TwoBlocks(const std::string& seen = "y1") {
   GraphBuilder graph;
   RunSpec spec;
   spec.feeds["x"].shape = Shape{8, 4};
@@ -55,7 +56,8 @@ Workload TwoBlocks() {
   const Endpoint y0 = product("y0", x, reads[0], false, false),
                  y1 = product("y1", y0, reads[1], false, false);
   const Endpoint axes = graph.Const("axes", Tensor::FromValues(Shape{2}, std::vector<int32_t>{0, 1}));
-  graph.Op("Mean", "loss").Input(graph.Op("Square", "square").Input(y1).Build()).Input(axes).Build();
+  const Endpoint square = graph.Op("Square", "square").Input(seen == "y0" ? y0 : y1).Build();
+  graph.Op("Mean", "loss").Input(square).Input(axes).Build();
   const Endpoint size = graph.Op("Size", "size").Input(y1).Build();
   const Endpoint count = graph.Op("Cast", "count").Input(size).Attr("DstT", DataType::kFloat).Build();
   const Endpoint share = graph.Op("RealDiv", "share").Input(graph.Scalar("two", 2.0f)).Input(count).Build();
@@ -161,6 +163,26 @@ TEST(ZeroTest, PartsTrainLikeOneModel) {
     EXPECT_NEAR(LossAfter(workload, strategy, VirtualMachine(4, 1), 5) / one, 1, 1e-6) << strategy;
   EXPECT_NEAR(LossAfter(workload, "data-parallel+fsdp:2+tensor-parallel:2", VirtualMachine(8, 1), 5) / one, 1,
               1e-6);
+}
+
+// Law: where the loss is made of terms on two GPUs, the collective that adds them up has both as members,
+// though one alone is fetched.
+TEST(ZeroTest, TermsOfALossAreAddedByAllThatHaveThem) {
+  const Workload workload = TwoBlocks("y0");
+  const double one = LossAfter(workload, "single", VirtualMachine(1, 1), 3);
+  for (const std::string strategy :
+       {"zero1+tensor-parallel:2", "zero2+tensor-parallel:2", "fsdp+tensor-parallel:2"}) {
+    const StepGraph written = StepBy(strategy, workload, 4);
+    std::map<std::string, int> members;
+    for (const Node& node : written.graph.nodes()) {
+      if (node.op == "NcclAllReduce") ++members[node.StringAttr("shared_name", "")];
+    }
+    EXPECT_TRUE(std::ranges::any_of(members, [](const auto& each) {
+      return each.first.find("loss") != each.first.npos;
+    })) << strategy;
+    for (const auto& [instance, count] : members) EXPECT_EQ(count, 2) << strategy << " " << instance;
+    EXPECT_NEAR(LossAfter(workload, strategy, VirtualMachine(4, 1), 3) / one, 1, 1e-6) << strategy;
+  }
 }
 
 // Law: reference variables and weights that decay by themselves likewise.

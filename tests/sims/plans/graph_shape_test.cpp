@@ -32,11 +32,17 @@ class ModelGraph {
         .Input(builder_.Const("axis", Tensor::Scalar<int32_t>(0)))
         .Build();
   }
-  // Linear layers of `sizes` outputs, the last back to hidden.
-  void Layer(int number, const std::vector<std::pair<int64_t, int64_t>>& matrices) {
+  // One variable for each shape.
+  void Layer(int number, const std::vector<Shape>& matrices) {
     int count = 0;
-    for (const auto& [rows, columns] : matrices)
-      Weight("h/" + std::to_string(number) + "/w" + std::to_string(count++), Shape{rows, columns});
+    for (const Shape& shape : matrices)
+      Weight("h/" + std::to_string(number) + "/w" + std::to_string(count++), shape);
+  }
+  // A token takes the largest `count` of so many numbers.
+  void Route(int64_t experts, int32_t count, const std::string& name = "route") {
+    const Endpoint scores =
+        builder_.Placeholder(name + "/scores", DataType::kFloat, Shape{kBatch * kTokens, experts});
+    builder_.Op("TopKV2", name).Input(scores).Input(builder_.Scalar(name + "/k", count)).Build();
   }
   void Attend() {
     const Endpoint q = builder_.Placeholder("q", DataType::kFloat, Shape{kBatch * kHeads, kTokens, kSize});
@@ -93,6 +99,83 @@ TEST(GraphShapeTest, OneMatrixOfQueriesKeysAndValues) {
   EXPECT_TRUE(model.tied);
 }
 
+const std::vector<Shape> kAttention = {{32, 24}, {16, 24}, {16, 24}, {24, 32}};
+
+std::vector<Shape> AttentionAnd(const std::vector<Shape>& others) {
+  std::vector<Shape> all = kAttention;
+  all.insert(all.end(), others.begin(), others.end());
+  return all;
+}
+
+// Mixtral's: 6 experts of width 20, gate and value in one matrix, a router; two experts a token.
+TEST(GraphShapeTest, ExpertsOfEveryLayer) {
+  ModelGraph graph;
+  graph.Embed();
+  for (int layer = 0; layer < 2; ++layer)
+    graph.Layer(layer, AttentionAnd({{6, 24}, {6, 40, 24}, {6, 24, 20}}));
+  graph.Attend();
+  graph.Route(6, 2);
+  const ModelShape model = graph.Read();
+  EXPECT_EQ(model.experts, 6);
+  EXPECT_EQ(model.top_k, 2);
+  EXPECT_EQ(model.expert_ffn, 20);
+  EXPECT_EQ(model.shared_ffn, 0);
+  EXPECT_EQ(model.dense_layers, 0);
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_TRUE(model.gated);
+}
+
+// Layer 0 of eleven has a network of width 56 instead; the others have one of width 12 that every token
+// passes, with a gate of one number (Qwen2 MoE), and three matrices of each expert. Layer 10 is the last, not
+// the third.
+TEST(GraphShapeTest, DenseLayersAndSharedExperts) {
+  ModelGraph graph;
+  graph.Embed();
+  graph.Layer(0, AttentionAnd({{56, 24}, {56, 24}, {24, 56}}));
+  for (int layer = 1; layer < 11; ++layer) {
+    graph.Layer(layer,
+                AttentionAnd(
+                    {{8, 24}, {8, 24, 20}, {8, 24, 20}, {8, 20, 24}, {1, 24}, {12, 24}, {12, 24}, {24, 12}}));
+  }
+  graph.Attend();
+  graph.Route(8, 3);
+  const ModelShape model = graph.Read();
+  EXPECT_EQ(model.layers, 11);
+  EXPECT_EQ(model.dense_layers, 1);
+  EXPECT_EQ(model.ffn, 56);
+  EXPECT_EQ(model.experts, 8);
+  EXPECT_EQ(model.top_k, 3);
+  EXPECT_EQ(model.expert_ffn, 20);
+  EXPECT_EQ(model.shared_ffn, 12);
+}
+
+TEST(GraphShapeTest, OtherMixturesAreRefusedWithWhatIsMissing) {
+  const auto refusal = [](const std::vector<Shape>& layer, bool routed) {
+    ModelGraph graph;
+    graph.Embed();
+    graph.Layer(0, layer);
+    graph.Attend();
+    graph.Route(5, 1, "of_groups");
+    if (routed) graph.Route(6, 2);
+    return graph.Refusal();
+  };
+  EXPECT_THAT(refusal(AttentionAnd({{6, 24}, {6, 40, 24}, {6, 24, 20}}), false),
+              HasSubstr("how many of its 6 experts a token passes is missing: it has no TopKV2"));
+  EXPECT_THAT(refusal(AttentionAnd({{6, 40, 24}, {6, 24, 20}}), true),
+              HasSubstr("beside its 6 experts are not those of attention with 4 heads, a router"));
+  EXPECT_THAT(refusal(AttentionAnd({{6, 24}, {6, 40, 24}, {7, 24, 20}}), true),
+              HasSubstr("has 6 experts and"));
+  EXPECT_THAT(refusal(AttentionAnd({{6, 24}, {6, 40, 24}}), true), HasSubstr("are no feed-forward networks"));
+  EXPECT_THAT(refusal(AttentionAnd({{6, 24}, {6, 40, 24}, {6, 24, 20}, {12, 24}, {24, 12}}), true),
+              HasSubstr("and perhaps a feed-forward network"))
+      << "experts have a gate, what every token passes has none";
+  ModelGraph late;
+  late.Embed();
+  late.Layer(0, AttentionAnd({{6, 24}, {6, 40, 24}, {6, 24, 20}}));
+  late.Layer(1, AttentionAnd({{56, 24}, {56, 24}, {24, 56}}));
+  EXPECT_THAT(late.Refusal(), HasSubstr("layers 0 and 1 have other matrices"));
+}
+
 TEST(GraphShapeTest, OtherGraphsAreRefusedWithTheReason) {
   ModelGraph nothing;
   EXPECT_THAT(nothing.Refusal(), HasSubstr("model.pb is no model's shape: it gathers rows of no embedding"));
@@ -104,10 +187,10 @@ TEST(GraphShapeTest, OtherGraphsAreRefusedWithTheReason) {
   uneven.Layer(0, {{24, 96}});
   uneven.Layer(1, {{24, 80}});
   EXPECT_THAT(uneven.Refusal(), HasSubstr("layers 0 and 1 have other matrices"));
-  ModelGraph experts;
-  experts.Embed();
-  experts.Weight("h/0/experts", Shape{8, 24, 80});
-  EXPECT_THAT(experts.Refusal(), HasSubstr("'h/0/experts' is no matrix"));
+  ModelGraph convolution;
+  convolution.Embed();
+  convolution.Weight("h/0/w", Shape{8, 24, 3, 3});
+  EXPECT_THAT(convolution.Refusal(), HasSubstr("'h/0/w' is neither a matrix nor one for each expert"));
   ModelGraph without;
   without.Embed();
   without.Layer(0, {{24, 96}, {32, 24}, {24, 80}, {80, 24}});
