@@ -16,18 +16,26 @@ int ShardWays(const Plan& plan) { return plan.ShardsParameters() ? plan.shard_wa
 
 }  // namespace
 
-std::string TorchtitanText(const Plan& plan, const ModelShape&, double global_batch, double sequence) {
+// Its local batch is that of a pipeline's step, which it cuts into micro-batches.
+std::string TorchtitanText(const Plan& plan, const ModelShape& model, double global_batch, double sequence) {
+  const double local_batch = plan.pp > 1 ? global_batch / plan.dp : plan.micro;
   const int shards = std::max(1, ShardWays(plan) / plan.cp);
   std::string text = fmt::format(
-      "--training.seq_len {:.0f} --training.local_batch_size {} --training.global_batch_size {:.0f}\n"
+      "--training.seq_len {:.0f} --training.local_batch_size {:.0f} --training.global_batch_size {:.0f}\n"
       "--parallelism.data_parallel_replicate_degree {} --parallelism.data_parallel_shard_degree {}\n"
       "--parallelism.tensor_parallel_degree {} --parallelism.pipeline_parallel_degree {}\n"
       "--parallelism.context_parallel_degree {} --parallelism.expert_parallel_degree {}\n",
-      sequence, plan.micro, global_batch, plan.dp / std::min(plan.dp, shards), std::min(plan.dp, shards),
+      sequence, local_batch, global_batch, plan.dp / std::min(plan.dp, shards), std::min(plan.dp, shards),
       plan.tp, plan.pp, plan.cp, plan.ep);
-  if (plan.pp > 1)
-    text += fmt::format("--parallelism.pipeline_parallel_schedule {}\n",
-                        plan.vpp > 1 ? "Interleaved1F1B" : "1F1B");
+  if (plan.pp > 1) {
+    text += fmt::format(
+        "--parallelism.pipeline_parallel_schedule {} --parallelism.pipeline_parallel_microbatch_size {}\n",
+        plan.vpp > 1 ? "Interleaved1F1B" : "1F1B", plan.micro);
+  }
+  if (plan.vpp > 1) {
+    text += fmt::format("--parallelism.pipeline_parallel_layers_per_stage {:.0f}\n",
+                        std::max(1.0, model.layers / plan.pp / plan.vpp));
+  }
   if (plan.recompute != Recompute::kNone)
     text += fmt::format("--activation_checkpoint.mode {}\n", RecomputeName(plan.recompute));
   if (plan.kernels == Kernels::kCompiled) text += "--compile.enable\n";
