@@ -145,7 +145,7 @@ def test_times_are_labelled(samples):
 def test_what_a_trace_lacks_is_said(samples):
     held, pair, gate, missing, step, kernel, graph = samples(
         ("open", {"trace": GRAPH}), ("diff", {"trace_a": OURS, "run_a": 1, "trace_b": OURS, "run_b": 2}),
-        ("gate", {"base": EAGER, "candidate": GRAPH}), ("summary", {"trace": OURS, "run": 99}),
+        ("gate", {"base": EAGER, "candidate": GRAPH, "what": ["kernels"]}), ("summary", {"trace": OURS, "run": 99}),
         ("summary", {"trace": EAGER, "step": 99}), ("what_if", {"trace": EAGER, "changes": ["kernel:nothing.speed=2"]}),
         ("what_if", {"trace": OURS, "changes": ["host.speed=2"]}))
     assert "memory over time: none is recorded" in held["cannot_tell"]

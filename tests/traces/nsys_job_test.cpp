@@ -93,7 +93,7 @@ TEST(NsysJobTest, ADamagedRankIsAnError) {
   ScratchFile out("out.db");
   EXPECT_THAT(ImportTraces({folder}, out.path()).other_files,
               testing::ElementsAre("rank1.sqlite", "rank2.json", "rank3.json"));
-  test::ExpectError([&] { FilesToImport(folder + "/rank3.json"); }, Code::kInvalidArgument, "is a pipe");
+  test::ExpectError([&] { FilesToImport(folder + "/rank3.json"); }, Code::kFailedPrecondition, "is a pipe");
   fs::remove(folder + "/rank0.sqlite");
   fs::resize_file(second, 0);
   test::ExpectError([&] { FilesToImport(folder); }, Code::kDataLoss, "empty");

@@ -8,9 +8,9 @@
 
 namespace lanescope::traces {
 
-// Takes the events of one file, and keeps those that begin in the first millisecond or before until all are
-// known: such a time says that none could be taken where others are since 1970, and so does one of what a
-// device did in no time, or in as long as since then. Of one thread.
+// Takes the events of one file, and keeps those that begin at 0 or before until all are known: a time of 0
+// says that none could be taken where others are since 1970, and so does one of what a device did in no time,
+// or in as long as since then. Of one thread.
 class EarlyEvents {
  public:
   // The trace must outlive it.
@@ -19,14 +19,13 @@ class EarlyEvents {
   void Add(const ImportEvent& event);
   // Once the file is read, and what its times are behind is known: the rest becomes events, or is skipped.
   void Finish();
-  // The first begin after 0; INT64_MAX: there is none.
+  // The first begin of the others; INT64_MAX: there is none.
   int64_t first_ns() const { return first_ns_; }
 
  private:
   ImportTrace& trace_;
   Spool<ImportEvent> early_;
   int64_t first_ns_ = INT64_MAX;
-  int64_t usual_ns_ = INT64_MAX;  // of those that are not kept
 };
 
 }  // namespace lanescope::traces

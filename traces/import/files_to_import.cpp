@@ -111,7 +111,7 @@ std::vector<std::string> FilesToImport(const std::string& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return RanksIn(path);
   if (fs::is_fifo(fs::status(path, error)))
-    Throw(Code::kInvalidArgument, "'{}' is a pipe, not a file; `lanescope import` reads one", path);
+    Throw(Code::kFailedPrecondition, "'{}' is a pipe, not a file; `lanescope import` reads one", path);
   const Importer* importer = FindImporter(path);
   if (importer == nullptr || importer->is_trace) return {};
   return {path};

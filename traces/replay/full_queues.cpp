@@ -9,12 +9,13 @@
 namespace lanescope::traces {
 namespace {
 
-constexpr double kLongLaunch = 1.5;         // times the usual length of a call of the name
-constexpr double kNearlyFull = 0.9;         // of the most launches that ever wait
-constexpr int64_t kFewestWaiting = 4;       // a queue that is shorter is none that may be full
-constexpr int64_t kFewestHeld = 4;          // calls that show the law
-constexpr int64_t kReturnNs = 100'000;      // room is told to the thread so late, at most
-constexpr int64_t kNotableNs = 10'000;      // a launch that is longer by less does not count as unexplained
+constexpr double kUsual = 0.1;          // the share of a name's calls that are shorter: most may be held up
+constexpr double kLongLaunch = 1.5;     // times the usual length of a call of the name
+constexpr double kNearlyFull = 0.9;     // of the most launches that ever wait
+constexpr int64_t kFewestWaiting = 4;   // a queue that is shorter is none that may be full
+constexpr int64_t kFewestHeld = 4;      // calls that show the law
+constexpr int64_t kReturnNs = 100'000;  // room is told to the thread so late, at most
+constexpr int64_t kNotableNs = 10'000;  // a launch that is longer by less does not count as unexplained
 constexpr int64_t kClocksDifferNs = 5'000;  // clocks of threads and devices differ
 
 struct QueuedLaunch {
@@ -50,7 +51,8 @@ class FullQueues {
       if (operation.call >= 0 && !Waited(operation.call))
         lengths[Call(operation.call).name].push_back(Length(operation.call));
     }
-    for (const auto& [name, of_name] : lengths) usual_[name] = static_cast<int64_t>(Quantile(of_name, 0.25));
+    for (const auto& [name, of_name] : lengths)
+      usual_[name] = static_cast<int64_t>(Quantile(of_name, kUsual));
   }
 
   // Calls of the stream that launch and wait for nothing that is known, in their order.

@@ -28,10 +28,8 @@ inline FusedStep CompileFused(Graph graph, CompileRequest request) {
   step.graph = std::move(graph);
   request.fuse = true;
   step.info = InferGraph(step.graph, request.feeds);
-  // A physical GPU: the rules of what its kernels have in them hold.
   Machine machine = FastMachine(1);
   for (DeviceSpec& device : machine.devices) device.memory_bytes = int64_t{80} << 30;
-  machine.devices[Gpu(machine, 0)].kind = DeviceKind::kCuda;
   step.schedule = Compile(step.graph, step.info, request, PlaceAll(step.graph, Gpu(machine, 0)), machine);
   return step;
 }

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -34,6 +35,14 @@ std::string InNamespace(const FusedText& text, size_t number) {
       number, text.text);
 }
 
+// No physical GPU runs such a launch.
+bool HasProducts(const FusedStep& step, const Command& command) {
+  const FusedLaunch& launch = step.schedule.fused[static_cast<size_t>(command.fused)];
+  return std::ranges::any_of(launch.nodes, [&](const FusedNode& node) {
+    return FusionRoleOf(step.graph.node(node.node)) == FusionRole::kProduct;
+  });
+}
+
 TEST(FusedText, OfEverySampleAndAGptCompilesWithoutAWarning) {
   std::string reason;
   const auto nvrtc = cuda::LoadNvrtc(&reason);
@@ -48,7 +57,7 @@ TEST(FusedText, OfEverySampleAndAGptCompilesWithoutAWarning) {
       "#include \"exec/functors/optimizer.h\"\n";
   for (const FusedStep& step : steps) {
     for (const Command& command : step.schedule.commands) {
-      if (command.fused < 0) continue;
+      if (command.fused < 0 || HasProducts(step, command)) continue;
       const FusedText text = cuda::WriteFusedText(step.graph, step.schedule, command);
       if (texts.insert(text.text).second) program += InNamespace(text, texts.size());
     }
@@ -280,7 +289,7 @@ TEST(FusedText, ComputesWhatTheHostDoes) {
   std::set<std::string> texts;
   for (const FusedStep& step : steps) {
     for (const Command& command : step.schedule.commands) {
-      if (command.fused < 0) continue;
+      if (command.fused < 0 || HasProducts(step, command)) continue;
       FusedText text = cuda::WriteFusedText(step.graph, step.schedule, command, kEmulatedThreads);
       if (!texts.insert(text.text).second) continue;
       source += EmulatedText(text, cases.size());
