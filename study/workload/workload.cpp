@@ -272,13 +272,32 @@ std::string ConfigurationBeside(const std::string& graph) {
   return std::filesystem::path(graph).replace_extension(".run.json").string();
 }
 
+// A configuration names files of its own folder alone: they go where it goes.
+void CopyFeedFiles(const nlohmann::json& configuration, const std::string& from, const std::string& to) {
+  const auto source = std::filesystem::path(from).parent_path(),
+             target = std::filesystem::path(to).parent_path();
+  if (!configuration.contains("feeds")) return;
+  for (const auto& [name, feed] : configuration["feeds"].items()) {
+    if (!feed.is_object() || !feed.contains("file")) continue;
+    const auto file = feed["file"].get<std::string>();
+    const std::filesystem::path copy = target / file;
+    std::error_code ignored;
+    if (std::filesystem::exists(copy, ignored)) continue;
+    std::filesystem::create_directories(copy.parent_path(), ignored);
+    WriteFile(copy.string(), ReadFile((source / file).string()));
+  }
+}
+
 }  // namespace
 
 void CopyRunConfiguration(const Workload& original, const std::string& graph_path) {
   const std::string from = ConfigurationBeside(original.path()), to = ConfigurationBeside(graph_path);
   std::error_code ignored;
   if (original.path().empty() || !std::filesystem::exists(from, ignored)) return;
-  if (!std::filesystem::exists(to, ignored)) WriteFile(to, ReadFile(from));
+  if (std::filesystem::exists(to, ignored)) return;
+  const std::string configuration = ReadFile(from);
+  CopyFeedFiles(nlohmann::json::parse(configuration), from, to);
+  WriteFile(to, configuration);
 }
 
 void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const std::string& graph_path) {
@@ -287,6 +306,7 @@ void SaveRunConfiguration(const Workload& original, const RunSpec& spec, const s
   nlohmann::json json = nlohmann::json::object();
   if (!original.path().empty() && std::filesystem::exists(from, ignored))
     json = nlohmann::json::parse(ReadFile(from));
+  CopyFeedFiles(json, from, ConfigurationBeside(graph_path));
   json["fetches"] = spec.fetches;
   json["targets"] = spec.targets;
   if (!spec.loss.empty()) json["loss"] = spec.loss;
