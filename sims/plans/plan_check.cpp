@@ -20,23 +20,54 @@ double NearestDivisor(double whole, double part) {
 // The multiple of `part` that is nearest to `whole`; one of them at least.
 double NearestMultiple(double whole, double part) { return std::max(part, std::round(whole / part) * part); }
 
-void Divides(const char* key, double part, double whole, const char* what) {
-  if (std::fmod(whole, part) == 0) return;
+bool Divides(double part, double whole) { return std::fmod(whole, part) == 0; }
+
+// Refuses a number that does not divide, and names the nearest that divides all that it has to (`fits`).
+template <typename Fits>
+void Require(const char* key, double part, double whole, const char* what, const Fits& fits) {
+  if (Divides(part, whole)) return;
+  double nearest = 1;
+  for (double away = 0; away < 1e6; ++away) {
+    if (part - away >= 1 && fits(part - away)) {
+      nearest = part - away;
+      break;
+    }
+    if (part + away <= whole && fits(part + away)) {
+      nearest = part + away;
+      break;
+    }
+  }
   Throw(Code::kInvalidArgument, "{}={:.0f} does not divide {:.0f} {}; the nearest that does is {}={:.0f}",
-        key, part, whole, what, key, NearestDivisor(whole, part));
+        key, part, whole, what, key, nearest);
+}
+
+// First and last stage may have a layer or two less, for the embedding and the loss.
+bool LayersFit(double pp, double layers) {
+  constexpr double kMostMissing = 3;
+  const double here = std::ceil(layers / pp), missing = here * pp - layers;
+  return missing <= kMostMissing && 2 * here > missing;
+}
+
+void CheckTensorParallel(const Plan& plan, const ModelShape& model, double gpus) {
+  const bool has_ffn = !model.IsMixture() || model.dense_layers > 0;
+  // Fewer heads of keys and values than GPUs are copied.
+  const auto fits = [&](double tp) {
+    return Divides(tp, model.heads) && (tp >= model.KvHeads() || Divides(tp, model.KvHeads())) &&
+           (!has_ffn || Divides(tp, model.ffn)) && Divides(tp, gpus);
+  };
+  Require("tp", plan.tp, model.heads, "heads", fits);
+  if (plan.tp < model.KvHeads()) Require("tp", plan.tp, model.KvHeads(), "key and value heads", fits);
+  if (has_ffn) Require("tp", plan.tp, model.ffn, "feed-forward values", fits);
 }
 
 }  // namespace
 
 void CheckPlan(const Plan& plan, const ModelShape& model, double global_batch, double sequence, double gpus) {
-  Divides("tp", plan.tp, model.heads, "heads");
-  // Fewer heads of keys and values than GPUs are copied.
-  if (plan.tp < model.KvHeads()) Divides("tp", plan.tp, model.KvHeads(), "key and value heads");
-  if (!model.IsMixture() || model.dense_layers > 0) Divides("tp", plan.tp, model.ffn, "feed-forward values");
-  // First and last stage may have a layer or two less, for the embedding and the loss.
-  constexpr double kMostMissing = 3;
-  const double here = std::ceil(model.layers / plan.pp), missing = here * plan.pp - model.layers;
-  if (missing > kMostMissing || 2 * here <= missing) Divides("pp", plan.pp, model.layers, "layers");
+  CheckTensorParallel(plan, model, gpus);
+  if (!LayersFit(plan.pp, model.layers)) {
+    Require("pp", plan.pp, model.layers, "layers",
+            [&](double pp) { return LayersFit(pp, model.layers) && Divides(pp * plan.tp, gpus); });
+  }
   const double others = static_cast<double>(plan.tp) * plan.pp * plan.cp;
   if (std::fmod(gpus, others) != 0) {
     Throw(Code::kInvalidArgument,
@@ -52,22 +83,33 @@ void CheckPlan(const Plan& plan, const ModelShape& model, double global_batch, d
   if (plan.vpp > 1 && plan.pp == 1)
     Throw(Code::kInvalidArgument, "vpp={} splits the stages of a pipeline, and there is none; give pp",
           plan.vpp);
-  Divides("vpp", plan.vpp, here, "layers of a stage");
-  if (plan.cp > 1) Divides("cp", 2.0 * plan.cp, sequence, "tokens of a sequence (two parts a rank)");
+  const double here = std::ceil(model.layers / plan.pp);
+  Require("vpp", plan.vpp, here, "layers of a stage", [&](double vpp) { return Divides(vpp, here); });
+  if (plan.cp > 1 && !Divides(2.0 * plan.cp, sequence)) {
+    double cp = plan.cp;
+    while (cp > 1 && !Divides(2 * cp, sequence)) --cp;
+    Throw(Code::kInvalidArgument,
+          "cp={} cuts a sequence into {} parts, which do not divide {:.0f} tokens; the next smaller that "
+          "does is "
+          "cp={:.0f}",
+          plan.cp, 2 * plan.cp, sequence, cp);
+  }
   if (plan.sp && plan.tp == 1)
     Throw(Code::kInvalidArgument,
           "sp splits tokens over the GPUs of tensor parallelism, and there are none; give tp");
   if (plan.ep > 1 && !model.IsMixture())
     Throw(Code::kInvalidArgument, "ep={} splits experts, and the model has none", plan.ep);
   if (plan.ep > 1) {
-    Divides("ep", plan.ep, model.experts, "experts");
-    Divides("ep", plan.ep, plan.replicas(), "replicas");
+    const auto fits = [&](double ep) { return Divides(ep, model.experts) && Divides(ep, plan.replicas()); };
+    Require("ep", plan.ep, model.experts, "experts", fits);
+    Require("ep", plan.ep, plan.replicas(), "replicas", fits);
   }
   if (plan.shard == Sharding::kHsdp) {
     if (plan.shard_size == 0)
       Throw(Code::kInvalidArgument, "shard=hsdp splits over some of {} replicas; give shard-size",
             plan.replicas());
-    Divides("shard-size", plan.shard_size, plan.replicas(), "replicas");
+    Require("shard-size", plan.shard_size, plan.replicas(), "replicas",
+            [&](double size) { return Divides(size, plan.replicas()); });
   } else if (plan.shard_size != 0) {
     Throw(Code::kInvalidArgument, "shard-size={} is for shard=hsdp", plan.shard_size);
   }

@@ -67,8 +67,8 @@ TEST(PlanTest, WhatIsNoPlanIsSaidWithTheNearest) {
 
 TEST(PlanTest, WhatDoesNotDivideBringsTheNearestThatDoes) {
   EXPECT_EQ(CheckOf("dp=4,tp=4,pp=4,micro=2,sp"), "no error");
-  EXPECT_EQ(CheckOf("tp=5"), "tp=5 does not divide 32 heads; the nearest that does is tp=4");
-  EXPECT_EQ(CheckOf("pp=9"), "pp=9 does not divide 32 layers; the nearest that does is pp=8");
+  EXPECT_EQ(CheckOf("tp=5", 64, 4096, 64), "tp=5 does not divide 32 heads; the nearest that does is tp=4");
+  EXPECT_EQ(CheckOf("pp=9", 64, 4096, 64), "pp=9 does not divide 32 layers; the nearest that does is pp=8");
   EXPECT_EQ(CheckOf("pp=4,vpp=3"),
             "vpp=3 does not divide 8 layers of a stage; the nearest that does is vpp=2");
   EXPECT_EQ(CheckOf("dp=8,micro=3"),
@@ -77,7 +77,13 @@ TEST(PlanTest, WhatDoesNotDivideBringsTheNearestThatDoes) {
             "dp=7 times tp=1, pp=1 and cp=1 is 7 GPUs, not 64; dp=64 makes them");
   EXPECT_EQ(CheckOf("dp=4,tp=2,pp=8", 64, 4096, 24),
             "tp=2 times pp=8 and cp=1 is 16 GPUs, which do not divide 24; the nearest that do are 12");
-  EXPECT_NE(CheckOf("cp=3").find("cp=6 does not divide 4096 tokens"), std::string::npos);
+  EXPECT_EQ(
+      CheckOf("cp=3"),
+      "cp=3 cuts a sequence into 6 parts, which do not divide 4096 tokens; the next smaller that does is "
+      "cp=2");
+  // 8 is nearer to 7, but does not divide 28 GPUs.
+  EXPECT_EQ(CheckOf("tp=7", 64, 4096, 28), "tp=7 does not divide 32 heads; the nearest that does is tp=4");
+  EXPECT_EQ(CheckOf("dp=7,tp=4", 63, 4096, 28), "no error");
   EXPECT_NE(CheckOf("dp=2,ep=2").find("the model has none"), std::string::npos);
   EXPECT_NE(CheckOf("dp=2,sp").find("give tp"), std::string::npos);
   EXPECT_NE(CheckOf("dp=4,shard=hsdp").find("give shard-size"), std::string::npos);
