@@ -101,6 +101,16 @@ def test_a_batch_that_inputs_do_not_share_is_told_apart():
         export(Scaled(), (x, scale), batch_axis=(2, None))
 
 
+def test_another_number_for_another_batch_is_no_law():
+    """A model that takes 1 for the example's batch and 2 for others computes with no multiple of it."""
+    class Branch(nn.Module):
+        def forward(self, x):
+            return x.tanh() * (1.5 if x.shape[0] == 4 else 3)
+
+    with pytest.raises(ValueError, match="computes with 1.5 at a batch of 4, with 3"):
+        export(Branch(), torch.ones(4, 6), batch_axis=0)
+
+
 def test_a_square_of_the_batch_is_no_law():
     """Two batches are compared pair by pair; no line through two sizes is taken for their square."""
     class Contrast(nn.Module):
