@@ -171,4 +171,12 @@ void AddForeignNotes(TraceReader& reader, int run, const TraceRun* in_memory, Su
   AddHostRanges(reader.database(), reader.ReadOutline(run), window, lost, summary);
 }
 
+void AddUnjoinedGraphs(const TraceRun& run, Summary* summary) {
+  if (run.unjoined_graphs == 0) return;
+  summary->notes.push_back(
+      fmt::format("{} of {} launches of CUDA graphs ran what no recorded capture has in that order: their "
+                  "kernels stand where the graph was launched",
+                  run.unjoined_graphs, run.unjoined_graphs + run.joined_graphs));
+}
+
 }  // namespace lanescope::traces

@@ -12,4 +12,7 @@ namespace lanescope::traces {
 // `in_memory`: null where the run was not loaded.
 void AddForeignNotes(TraceReader& reader, int run, const TraceRun* in_memory, Summary* summary);
 
+// Launches of CUDA graphs whose kernels no recorded capture explains.
+void AddUnjoinedGraphs(const TraceRun& run, Summary* summary);
+
 }  // namespace lanescope::traces

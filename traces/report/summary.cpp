@@ -318,14 +318,6 @@ void FillCapture(const Context& context, Summary* summary) {
 }
 
 // Launches of CUDA graphs whose nodes stand where the graph was launched, not where it was recorded.
-void NoteGraphs(const TraceRun& run, Summary* summary) {
-  if (run.unjoined_graphs == 0) return;
-  summary->notes.push_back(
-      fmt::format("{} of {} launches of CUDA graphs ran what no recorded capture has in that order: their "
-                  "kernels stand where the graph was launched",
-                  run.unjoined_graphs, run.unjoined_graphs + run.joined_graphs));
-}
-
 Summary SummarizeInMemory(const Context& context, const SummaryOptions& options, const TraceRun& run) {
   Summary summary;
   summary.run = context.run;
@@ -343,7 +335,7 @@ Summary SummarizeInMemory(const Context& context, const SummaryOptions& options,
   if (options.ranges) {
     summary.place = options.place;
     summary.ranges = RowsByPlace(run, options.place, context.full_names, options.step);
-    NoteGraphs(run, &summary);
+    AddUnjoinedGraphs(run, &summary);
   }
   if (options.waits) summary.waits = FindWaits(run, options.link);
   return summary;

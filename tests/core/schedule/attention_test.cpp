@@ -16,6 +16,7 @@ namespace {
 
 using test::CompileChecked;
 using test::Everywhere;
+using test::Fed;
 using test::Floats;
 using test::Gpu;
 using test::TwoGpus;
@@ -23,23 +24,11 @@ using test::TwoGpus;
 using Ops = std::vector<std::string>;
 
 // Attention of [2, 3, 64, 16] by [2, 3, 128, 16], as TensorFlow writes it, all on one GPU.
-struct Attention {
-  GraphBuilder builder;
-  std::vector<std::pair<Endpoint, TensorInfo>> feeds;
+struct Attention : Fed {
   Endpoint q = Feed("q", Shape{2, 3, 64, 16}), k = Feed("k", Shape{2, 3, 128, 16});
   Endpoint v = Feed("v", Shape{2, 3, 128, 16});
   Endpoint scores, weights, result, dweights, dscores, dv, dq, dk;
 
-  Endpoint Feed(const std::string& name, const Shape& shape) {
-    const Endpoint endpoint = builder.Placeholder(name, DataType::kFloat, shape);
-    feeds.emplace_back(endpoint, Floats(shape));
-    return endpoint;
-  }
-  Endpoint Op(const std::string& op, const std::string& name, const std::vector<Endpoint>& inputs) {
-    auto node = builder.Op(op, name);
-    for (const Endpoint& input : inputs) node.Input(input);
-    return node.Build();
-  }
   Endpoint Product(const std::string& name, Endpoint a, Endpoint b, bool turn_a, bool turn_b) {
     auto node = builder.Op("BatchMatMulV2", name);
     return node.Input(a).Input(b).Attr("adj_x", turn_a).Attr("adj_y", turn_b).Build();
@@ -64,11 +53,7 @@ struct Attention {
     return CompileOn(TwoGpus(), fetches, fuse);
   }
   Schedule CompileOn(const Machine& machine, const std::vector<Endpoint>& fetches, bool fuse) const {
-    CompileRequest request;
-    request.feeds = feeds;
-    request.fetches = fetches;
-    request.fuse = fuse;
-    return CompileChecked(builder.graph(), request, Everywhere(builder.graph(), Gpu(0)), machine);
+    return Fed::CompileOn(Everywhere(builder.graph(), Gpu(0)), machine, fetches, fuse);
   }
   // Fused launches that run the node.
   static int64_t LaunchesOf(const Schedule& schedule, Endpoint endpoint) {

@@ -70,4 +70,32 @@ inline const Machine& TwoGpus() {
 
 inline DeviceId Gpu(int index) { return TwoGpus().Gpus()[static_cast<size_t>(index)]; }
 
+// A graph with placeholders, all on one GPU.
+struct Fed {
+  GraphBuilder builder;
+  std::vector<std::pair<Endpoint, TensorInfo>> feeds;
+
+  Endpoint Feed(const std::string& name, const Shape& shape) {
+    const Endpoint endpoint = builder.Placeholder(name, DataType::kFloat, shape);
+    feeds.emplace_back(endpoint, Floats(shape));
+    return endpoint;
+  }
+  Endpoint Op(const std::string& op, const std::string& name, const std::vector<Endpoint>& inputs) {
+    auto node = builder.Op(op, name);
+    for (const Endpoint& input : inputs) node.Input(input);
+    return node.Build();
+  }
+  Schedule Compile(const std::vector<Endpoint>& fetches, bool fuse = true) const {
+    return CompileOn(Everywhere(builder.graph(), Gpu(0)), TwoGpus(), fetches, fuse);
+  }
+  Schedule CompileOn(const Placement& placement, const Machine& machine, const std::vector<Endpoint>& fetches,
+                     bool fuse = true) const {
+    CompileRequest request;
+    request.feeds = feeds;
+    request.fetches = fetches;
+    request.fuse = fuse;
+    return CompileChecked(builder.graph(), request, placement, machine);
+  }
+};
+
 }  // namespace lanescope::test
