@@ -51,10 +51,15 @@ bool LayersFit(double pp, double layers) {
 void CheckTensorParallel(const Plan& plan, const ModelShape& model, double gpus) {
   const bool has_ffn = !model.IsMixture() || model.dense_layers > 0;
   // Fewer heads of keys and values than GPUs are copied.
-  const auto fits = [&](double tp) {
+  const auto fits_model = [&](double tp) {
     return Divides(tp, model.heads) && (tp >= model.KvHeads() || Divides(tp, model.KvHeads())) &&
-           (!has_ffn || Divides(tp, model.ffn)) && Divides(tp, gpus);
+           (!has_ffn || Divides(tp, model.ffn));
   };
+  // The number of GPUs may itself be what fits nothing.
+  bool shares_gpus = false;
+  for (double tp = 2; tp <= std::min(model.heads, gpus); ++tp)
+    shares_gpus = shares_gpus || (fits_model(tp) && Divides(tp, gpus));
+  const auto fits = [&](double tp) { return fits_model(tp) && (!shares_gpus || Divides(tp, gpus)); };
   Require("tp", plan.tp, model.heads, "heads", fits);
   if (plan.tp < model.KvHeads()) Require("tp", plan.tp, model.KvHeads(), "key and value heads", fits);
   if (has_ffn) Require("tp", plan.tp, model.ffn, "feed-forward values", fits);
