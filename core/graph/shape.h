@@ -48,7 +48,8 @@ class Shape {
   void Append(Dim dim);
   void Erase(int i);
   void Insert(int i, Dim dim);
-  std::span<const Dim> dims() const { return {dims_.data(), static_cast<size_t>(rank_ < 0 ? 0 : rank_)}; }
+  std::span<const Dim> dims() const& { return {dims_.data(), static_cast<size_t>(rank_ < 0 ? 0 : rank_)}; }
+  std::span<const Dim> dims() const&& = delete;  // they are the shape's own
 
   // Every dimension exact.
   bool IsExact() const;

@@ -92,14 +92,15 @@ std::optional<Tensor> MeanCounts(const Shape& x, const OnnxWindow& window, const
 // Sums every window by a convolution of one channel whose filter is ones: pools know no dilations.
 OnnxValue SumOfDilated(OnnxEmitter& to, const OnnxValue& x, const OnnxWindow& window) {
   OnnxWindow volume = window;
-  std::vector<int64_t> sizes(x.shape().dims().begin() + 2, x.shape().dims().end());
+  const Shape shape = x.shape();
+  std::vector<int64_t> sizes(shape.dims().begin() + 2, shape.dims().end());
   while (volume.axes() < 3) {
     for (auto* numbers : {&volume.kernel, &volume.strides, &volume.dilations, &sizes})
       numbers->insert(numbers->begin(), 1);
     volume.pads.insert(volume.pads.begin() + static_cast<std::ptrdiff_t>(volume.axes()) - 1, 0);
     volume.pads.insert(volume.pads.begin(), 0);
   }
-  const int64_t images = x.shape().dim(0) * x.shape().dim(1);
+  const int64_t images = shape.dim(0) * shape.dim(1);
   OnnxValue each = to.Reshaped(x, {images, sizes[0], sizes[1], sizes[2], 1});
   if (volume.padded())
     each = to.Node("PadV2", {each, to.Constant(volume.PaddingOf(false)), to.Number(0, x.dtype())});

@@ -119,7 +119,8 @@ std::optional<std::vector<ResizedAxis>> ResizedAxesOf(const OnnxNode& node, cons
   const std::vector<int64_t> axes = node.Ints("axes", AllAxes(x.rank()));
   if ((sizes ? sizes->size() : scales->size()) != axes.size()) return std::nullopt;
   std::vector<ResizedAxis> resized;
-  for (const Dim size : x.shape().dims()) resized.push_back({size, size, 1});
+  const Shape shape = x.shape();
+  for (const Dim size : shape.dims()) resized.push_back({size, size, 1});
   for (size_t i = 0; i < axes.size(); ++i) {
     ResizedAxis& axis = resized[static_cast<size_t>(Axis(axes[i], x.rank()))];
     const double wanted =
