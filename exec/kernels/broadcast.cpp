@@ -2,7 +2,6 @@
 #include "exec/kernels/broadcast.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/base/error.h"
 
@@ -14,8 +13,9 @@ BroadcastPlan BroadcastPlan::Make(const Shape& output, std::span<const Shape> op
   plan.operands_ = static_cast<int>(operands.size());
   plan.elements_ = output.NumElements();
   // Innermost first: sizes of the merged dimensions, and for each operand whether it advances in them.
-  std::vector<int64_t> sizes;
-  std::vector<std::array<bool, kMaxOperands>> moves;
+  std::array<int64_t, Shape::kMaxRank + 2> sizes;
+  std::array<std::array<bool, kMaxOperands>, Shape::kMaxRank + 2> moves;
+  size_t rank = 0;
   for (int back = 1; back <= output.rank(); ++back) {
     const int64_t size = output[output.rank() - back];
     if (size == 1) continue;
@@ -25,31 +25,25 @@ BroadcastPlan BroadcastPlan::Make(const Shape& output, std::span<const Shape> op
       advance[k] = back <= shape.rank() && shape[shape.rank() - back] != 1;
       LANESCOPE_CHECK(!advance[k] || shape[shape.rank() - back] == size);
     }
-    if (!sizes.empty() && moves.back() == advance) {
-      sizes.back() *= size;
+    if (rank > 0 && moves[rank - 1] == advance) {
+      sizes[rank - 1] *= size;
     } else {
-      sizes.push_back(size);
-      moves.push_back(advance);
+      sizes[rank] = size;
+      moves[rank++] = advance;
     }
   }
-  while (sizes.size() < 2) {  // rows and a run always exist
-    std::array<bool, kMaxOperands> advance{};
-    if (sizes.empty()) advance.fill(true);
-    sizes.push_back(1);
-    moves.push_back(advance);
+  while (rank < 2) {  // rows and a run always exist
+    moves[rank].fill(rank == 0);
+    sizes[rank++] = 1;
   }
-  plan.rank_ = static_cast<int>(sizes.size());
+  plan.rank_ = static_cast<int>(rank);
+  for (size_t i = 0; i < rank; ++i) plan.sizes_[rank - 1 - i] = sizes[i];
   for (size_t k = 0; k < operands.size(); ++k) {
     int64_t stride = 1;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      const size_t dim = sizes.size() - 1 - i;
-      plan.sizes_[dim] = sizes[i];
-      plan.strides_[k][dim] = moves[i][k] ? stride : 0;
+    for (size_t i = 0; i < rank; ++i) {
+      plan.strides_[k][rank - 1 - i] = moves[i][k] ? stride : 0;
       if (moves[i][k]) stride *= sizes[i];
     }
-  }
-  if (operands.empty()) {
-    for (size_t i = 0; i < sizes.size(); ++i) plan.sizes_[sizes.size() - 1 - i] = sizes[i];
   }
   return plan;
 }

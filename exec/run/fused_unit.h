@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -18,10 +17,17 @@ namespace lanescope::exec {
 // Elements of a block, about: of floats 64 KiB a result: short enough for the second-level cache, and long
 // against what calling a kernel costs.
 inline constexpr int64_t kFusedBlock = 16384;
-inline constexpr int64_t kMaxElementBytes = 8;
+
+struct FusedInput {
+  DataType dtype = DataType::kInvalid;
+  Shape shape;  // of all of it
+  // How one that is broadcast belongs to the elements of the result.
+  std::optional<BroadcastPlan> broadcast;
+};
 
 struct FusedMember {
   FusedNode node;
+  std::vector<FusedInput> inputs;
   FusionRole role = FusionRole::kNone;
   std::unique_ptr<Kernel> kernel;  // of a node that runs in blocks: any number of threads are in it at once
   std::optional<RowProductKernel> product;  // in its place
@@ -31,8 +37,6 @@ struct FusedMember {
   bool leaves = false;     // a product of what the blocks hold: its result lies in memory alone
   size_t updated = 0;      // of an update: its first inputs are so many variables that it writes
   size_t gradient = 0;     // which input is the gradient
-  // By input: how one that is broadcast belongs to the elements of the result.
-  std::map<size_t, BroadcastPlan> broadcast;
 };
 
 // Nodes that run together: those that run in blocks and read each other's results, or one other node.
@@ -46,10 +50,15 @@ struct FusedUnit {
   bool sums = false;            // some product adds up over the rows of a matrix
   int slots = 0;
 
-  int64_t slot_bytes() const { return block * kMaxElementBytes; }
+  bool is_one_block() const { return elements <= block; }
 };
 
-// Gives results that lie in no other memory their slots. One is free again after the last node that reads it.
-void AssignSlots(std::vector<FusedMember>* members, FusedUnit* unit);
+struct FusedParts {
+  std::vector<FusedMember> members;  // as the command has them
+  std::vector<FusedUnit> units;      // in the order in which they run
+};
+
+// Throws what KernelRegistry::Create throws.
+FusedParts MakeFusedParts(const Graph& graph, const Schedule& schedule, const Command& command);
 
 }  // namespace lanescope::exec

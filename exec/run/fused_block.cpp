@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec/run/fused_block.h"
+
+#include <algorithm>
+
+#include "exec/kernels/scratch.h"
+#include "exec/kernels/tensor_access.h"
+
+namespace lanescope::exec {
+namespace {
+
+constexpr int64_t kMaxElementBytes = 8;
+constexpr int kSpread = 3;  // operands of one node that are broadcast, at most
+
+// The rows of a block are its last dimension.
+int32_t last_axis = 1;
+
+// The loops of a block run on the thread that has the block.
+CallersThread callers_thread;
+
+int64_t BytesOf(DataType dtype, int64_t elements) {
+  return elements * static_cast<int64_t>(ElementSize(dtype));
+}
+
+TensorRef RefOf(DataType dtype, const Shape& shape) {
+  TensorRef ref;
+  ref.dtype = dtype;
+  ref.shape = shape;
+  ref.capacity_bytes = BytesOf(dtype, shape.NumElements());
+  return ref;
+}
+
+}  // namespace
+
+FusedBlock::FusedBlock(const std::vector<FusedMember>& members, const FusedUnit& unit)
+    : fused_(members), unit_(unit) {
+  members_.reserve(unit.members.size());
+  for (const size_t i : unit.members) {
+    const FusedMember& fused = fused_[i];
+    members_.push_back({&fused, MemberContext(fused.node), std::vector<Place>(fused.inputs.size()), {}, {}});
+    if (!unit.in_blocks) PlaceWhole(&members_.back());
+  }
+}
+
+void FusedBlock::MoveTo(int64_t first, int64_t n) {
+  first_ = first;
+  n_ = n;
+  for (Member& member : members_) member.fused->product ? PlaceProduct(&member) : PlaceOperands(&member);
+}
+
+void FusedBlock::Run(KernelContext& launch) {
+  std::byte* const memory = ThreadScratch<FusedBlock, std::byte>((unit_.slots + kSpread) * slot_bytes());
+  for (Member& member : members_) RunMember(launch, memory, &member);
+}
+
+int64_t FusedBlock::slot_bytes() const {
+  constexpr int64_t kLine = 64;
+  return (unit_.block * kMaxElementBytes + kLine - 1) / kLine * kLine;
+}
+
+// The part of a result that belongs to the elements of the block.
+FusedBlock::Part FusedBlock::PartOf(bool one_a_row) const {
+  if (one_a_row) return {first_ / unit_.run, n_ / unit_.run, 1};
+  return {first_, n_ / unit_.run, unit_.run};
+}
+
+// In the runs of an input that changes from row to row, or is the same in each; one run where there is none.
+FusedBlock::Part FusedBlock::InRuns(const FusedMember& fused) const {
+  Part part{first_, 1, n_};
+  for (const FusedInput& input : fused.inputs) {
+    if (!input.broadcast) continue;
+    input.broadcast->ForEachPiece(first_, first_ + n_, [&](const BroadcastPlan::Piece& piece) {
+      const bool whole =
+          piece.rows > 1 && piece.rows * piece.n == n_ && piece.row[0] != piece.step[0] * piece.n;
+      if (whole && part.rows == 1) part = {first_, piece.rows, piece.n};
+    });
+  }
+  return part;
+}
+
+void FusedBlock::PlaceWhole(Member* member) const {
+  const FusedMember& fused = *member->fused;
+  for (size_t k = 0; k < fused.inputs.size(); ++k) {
+    const int input = fused.node.inputs[k];
+    member->inputs[k] = input >= 0
+                            ? Place{Memory::kInput, input, 0}
+                            : Place{Memory::kOutput, fused_[static_cast<size_t>(-1 - input)].node.output, 0};
+    member->context.SetInput(k, RefOf(fused.inputs[k].dtype, fused.inputs[k].shape));
+  }
+  if (fused.node.output < 0) return;
+  member->output = {Memory::kOutput, fused.node.output, 0};
+  member->context.SetOutput(RefOf(fused.node.dtype, fused.node.shape));
+}
+
+// X is given from the block on, other operands from their own begin on.
+void FusedBlock::PlaceProduct(Member* member) const {
+  const FusedMember& fused = *member->fused;
+  for (size_t k = 0; k < 2; ++k) {
+    const int input = fused.node.inputs[k];
+    member->inputs[k] =
+        input >= 0 ? Place{Memory::kInput, input, 0} : PlaceOfMade(static_cast<size_t>(-1 - input), first_);
+  }
+  member->output = fused.leaves ? Place{Memory::kOutput, fused.node.output, 0}
+                                : PlaceOfMade(static_cast<size_t>(&fused - fused_.data()), first_);
+}
+
+void FusedBlock::PlaceOperands(Member* member) const {
+  const FusedMember& fused = *member->fused;
+  member->part = unit_.run == 1 ? InRuns(fused) : PartOf(fused.one_a_row);
+  for (size_t k = fused.updated; k < fused.inputs.size(); ++k) PlaceInput(k, member);
+  if (fused.updated > 0) return;
+  member->output = PlaceOfMade(static_cast<size_t>(&fused - fused_.data()), member->part.first);
+  member->context.SetOutput(RefOf(fused.node.dtype, member->part.Full()));
+}
+
+void FusedBlock::PlaceInput(size_t k, Member* member) const {
+  const FusedMember& fused = *member->fused;
+  const FusedInput& operand = fused.inputs[k];
+  const int input = fused.node.inputs[k];
+  Place& place = member->inputs[k];
+  if (input < 0) {
+    const auto number = static_cast<size_t>(-1 - input);
+    const Part made = unit_.run == 1 ? member->part : PartOf(fused_[number].one_a_row);
+    place = PlaceOfMade(number, made.first);
+    member->context.SetInput(k, RefOf(operand.dtype, made.Full()));
+  } else if (fused.role == FusionRole::kReduction && k == 1) {
+    place = {Memory::kAxis, 0, 0};
+    member->context.SetInput(k, RefOf(DataType::kInt32, Shape{1}));
+  } else if (fused.updated > 0 && k != fused.gradient) {
+    place = {Memory::kInput, input, 0};
+    member->context.SetInput(k, RefOf(operand.dtype, operand.shape));
+  } else if (operand.broadcast) {
+    PlaceBroadcast(k, member);
+  } else {
+    const Part read = fused.role == FusionRole::kReduction ? PartOf(false) : member->part;
+    place = {Memory::kInput, input, BytesOf(operand.dtype, read.first)};
+    member->context.SetInput(k, RefOf(operand.dtype, read.Full()));
+  }
+}
+
+// The elements of a block of an input that is broadcast: where they are, if the kernel can find them there,
+// else spread out.
+void FusedBlock::PlaceBroadcast(size_t k, Member* member) const {
+  const FusedInput& operand = member->fused->inputs[k];
+  const Part& part = member->part;
+  Place& place = member->inputs[k];
+  place = {Memory::kSpread, static_cast<int>(k), 0};
+  Shape shape = part.Full();
+  operand.broadcast->ForEachPiece(part.first, part.first + part.size(), [&](const auto& piece) {
+    if (piece.rows * piece.n != part.size()) return;
+    const bool rows_differ = piece.rows > 1 && piece.row[0] != 0;
+    if (!rows_differ && piece.step[0] == 0) {
+      shape = Shape{};
+    } else if (piece.step[0] == 1 && (piece.rows == 1 || piece.row[0] == piece.n)) {
+      shape = part.Full();
+    } else if (piece.rows == part.rows && piece.n == part.n && piece.step[0] + piece.row[0] == 1) {
+      shape = piece.step[0] == 1 ? Shape{piece.n} : Shape{piece.rows, 1};
+    } else {
+      return;
+    }
+    place = {Memory::kInput, member->fused->node.inputs[k], BytesOf(operand.dtype, piece.offset[0])};
+  });
+  member->context.SetInput(k, RefOf(operand.dtype, shape));
+}
+
+// A result of node `number` from its element `first` on.
+FusedBlock::Place FusedBlock::PlaceOfMade(size_t number, int64_t first) const {
+  const FusedMember& maker = fused_[number];
+  if (maker.slot >= 0) return {Memory::kSlot, maker.slot, 0};
+  return {Memory::kOutput, maker.node.output, BytesOf(maker.node.dtype, first)};
+}
+
+void* FusedBlock::AddressOf(const Place& place, KernelContext& launch, std::byte* memory) const {
+  switch (place.memory) {
+    case Memory::kNone:
+      return nullptr;
+    case Memory::kInput:
+      return launch.input(place.number).as<std::byte>() + place.offset;
+    case Memory::kOutput:
+      return launch.output(place.number).as<std::byte>() + place.offset;
+    case Memory::kSlot:
+      return memory + place.number * slot_bytes();
+    case Memory::kSpread:
+      return memory + (unit_.slots + place.number) * slot_bytes();
+    case Memory::kAxis:
+      return &last_axis;
+  }
+  return nullptr;
+}
+
+void FusedBlock::Spread(const Member& member, size_t k, const TensorRef& input, std::byte* to) const {
+  const Part& part = member.part;
+  DispatchBySize(input.dtype, [&]<typename T>(T) {
+    if constexpr (!std::is_same_v<T, std::string>) {
+      member.fused->inputs[k].broadcast->ForEachPiece(
+          part.first, part.first + part.size(), [&](const BroadcastPlan::Piece& piece) {
+            T* at = reinterpret_cast<T*>(to) + (piece.begin - part.first);
+            for (int64_t row = 0; row < piece.rows; ++row, at += piece.n) {
+              const T* from = input.as<const T>() + piece.offset[0] + row * piece.row[0];
+              if (piece.step[0] == 1) {
+                std::copy(from, from + piece.n, at);
+              } else {
+                std::fill(at, at + piece.n, *from);
+              }
+            }
+          });
+    }
+  });
+}
+
+void FusedBlock::RunMember(KernelContext& launch, std::byte* memory, Member* member) const {
+  const FusedMember& fused = *member->fused;
+  if (fused.product) {
+    const auto at = [&](const Place& place) { return AddressOf(place, launch, memory); };
+    return fused.product->Run(first_, n_, at(member->inputs[0]), at(member->inputs[1]), at(member->output));
+  }
+  MemberContext& context = member->context;
+  context.Enter(launch, unit_.in_blocks ? &callers_thread : &launch.team());
+  if (!unit_.in_blocks) context.TakeVariables();
+  if (fused.updated > 0 && unit_.in_blocks)
+    context.TakeParts(fused.updated, member->part.first, member->part.Full());
+  for (size_t k = 0; k < member->inputs.size(); ++k) {
+    const Place& place = member->inputs[k];
+    if (place.memory == Memory::kNone) continue;
+    void* const data = AddressOf(place, launch, memory);
+    if (place.memory == Memory::kSpread)
+      Spread(*member, k, launch.input(fused.node.inputs[k]), static_cast<std::byte*>(data));
+    context.PointInput(k, data);
+  }
+  if (member->output.memory != Memory::kNone) context.PointOutput(AddressOf(member->output, launch, memory));
+  fused.kernel->Compute(context);
+}
+
+}  // namespace lanescope::exec
