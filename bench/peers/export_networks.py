@@ -27,6 +27,7 @@ NETWORKS = {
     'inception_v3': image_networks.inception_v3,
     'lstm': sequence_networks.lstm,
     'transformer': sequence_networks.transformer,
+    'gpt': sequence_networks.gpt,
 }
 
 

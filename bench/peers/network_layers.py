@@ -68,6 +68,14 @@ def inputs(batch, shape, classes):
   return images, labels, feeds
 
 
+def token_inputs(batch, steps, words):
+  """Placeholders of texts and the words that follow each of theirs, and the feeds of a run configuration."""
+  names = ('tokens', 'labels')
+  feeds = {name: {'dtype': 'int32', 'shape': [batch, steps], 'generator': 'integers', 'low': 0, 'high': words, 'seed': seed}
+           for seed, name in enumerate(names, 1)}
+  return *(tf.placeholder(tf.int32, [batch, steps], name=name) for name in names), feeds
+
+
 def finish(logits, labels, feeds, rate=0.001):
   """Loss and one step of gradient descent with momentum. Returns (graph, run configuration)."""
   loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits), name='loss')
