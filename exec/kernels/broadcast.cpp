@@ -48,6 +48,14 @@ BroadcastPlan BroadcastPlan::Make(const Shape& output, std::span<const Shape> op
   return plan;
 }
 
+int64_t BroadcastPlan::period() const {
+  if (rank_ > 2) return 0;
+  for (size_t k = 0; k < static_cast<size_t>(operands_); ++k) {
+    if (strides_[k][0] != 0 || strides_[k][1] != 0) return sizes_[1];
+  }
+  return 1;
+}
+
 void BroadcastPlan::ForEachPiece(int64_t begin, int64_t end,
                                  const std::function<void(const Piece&)>& fn) const {
   const auto run_dim = static_cast<size_t>(rank_ - 1);

@@ -23,6 +23,9 @@ class BroadcastPlan {
   static BroadcastPlan Make(const Shape& output, std::span<const Shape> operands);
 
   int64_t elements() const { return elements_; }
+  // Pieces that begin at multiples of so many elements, and have as many, differ only in their offsets; these
+  // grow by a row's stride with every such number. 0: there is no such number.
+  int64_t period() const;
 
   // A stretch of the output: `rows` runs of `n` elements that begin at element `begin`, dense in the output.
   // Operand k begins at element offset[k]; its runs are row[k] apart and its elements step[k] (0 or 1).

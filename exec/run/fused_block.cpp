@@ -2,6 +2,7 @@
 #include "exec/run/fused_block.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/tensor_access.h"
@@ -40,12 +41,41 @@ FusedBlock::FusedBlock(const std::vector<FusedMember>& members, const FusedUnit&
     members_.push_back({&fused, MemberContext(fused.node), std::vector<Place>(fused.inputs.size()), {}, {}});
     if (!unit.in_blocks) PlaceWhole(&members_.back());
   }
+  FindPeriod();
+}
+
+void FusedBlock::FindPeriod() {
+  period_ = unit_.run;
+  for (const Member& member : members_) {
+    for (const FusedInput& input : member.fused->inputs) {
+      if (!input.broadcast || period_ == 0) continue;
+      const int64_t period = input.broadcast->period() * ElementsPer(*member.fused);
+      period_ = period == 0 || period > unit_.block ? 0 : std::lcm(period_, period);
+    }
+  }
+}
+
+bool FusedBlock::OnlyBeginsElsewhere(int64_t first, int64_t n) const {
+  return n == n_ && period_ > 0 && first % period_ == 0 && first_ % period_ == 0 && n % period_ == 0;
 }
 
 void FusedBlock::MoveTo(int64_t first, int64_t n) {
+  if (OnlyBeginsElsewhere(first, n)) return Shift(first - first_);
   first_ = first;
   n_ = n;
   for (Member& member : members_) member.fused->product ? PlaceProduct(&member) : PlaceOperands(&member);
+}
+
+void FusedBlock::Shift(int64_t elements) {
+  first_ += elements;
+  const auto shift = [&](Place& place) {
+    if (place.per > 0) place.offset += elements / place.per * place.bytes;
+  };
+  for (Member& member : members_) {
+    member.part.first += elements / ElementsPer(*member.fused);
+    for (Place& input : member.inputs) shift(input);
+    shift(member.output);
+  }
 }
 
 void FusedBlock::Run(KernelContext& launch) {
@@ -57,6 +87,9 @@ int64_t FusedBlock::slot_bytes() const {
   constexpr int64_t kLine = 64;
   return (unit_.block * kMaxElementBytes + kLine - 1) / kLine * kLine;
 }
+
+// So many elements of the unit belong to one of the node's result.
+int64_t FusedBlock::ElementsPer(const FusedMember& fused) const { return fused.one_a_row ? unit_.run : 1; }
 
 // The part of a result that belongs to the elements of the block.
 FusedBlock::Part FusedBlock::PartOf(bool one_a_row) const {
@@ -82,13 +115,13 @@ void FusedBlock::PlaceWhole(Member* member) const {
   const FusedMember& fused = *member->fused;
   for (size_t k = 0; k < fused.inputs.size(); ++k) {
     const int input = fused.node.inputs[k];
-    member->inputs[k] = input >= 0
-                            ? Place{Memory::kInput, input, 0}
-                            : Place{Memory::kOutput, fused_[static_cast<size_t>(-1 - input)].node.output, 0};
+    Place& place = member->inputs[k];
+    place.memory = input >= 0 ? Memory::kInput : Memory::kOutput;
+    place.number = input >= 0 ? input : fused_[static_cast<size_t>(-1 - input)].node.output;
     member->context.SetInput(k, RefOf(fused.inputs[k].dtype, fused.inputs[k].shape));
   }
   if (fused.node.output < 0) return;
-  member->output = {Memory::kOutput, fused.node.output, 0};
+  member->output = {.memory = Memory::kOutput, .number = fused.node.output};
   member->context.SetOutput(RefOf(fused.node.dtype, fused.node.shape));
 }
 
@@ -97,11 +130,11 @@ void FusedBlock::PlaceProduct(Member* member) const {
   const FusedMember& fused = *member->fused;
   for (size_t k = 0; k < 2; ++k) {
     const int input = fused.node.inputs[k];
-    member->inputs[k] =
-        input >= 0 ? Place{Memory::kInput, input, 0} : PlaceOfMade(static_cast<size_t>(-1 - input), first_);
+    member->inputs[k] = input >= 0 ? Place{.memory = Memory::kInput, .number = input}
+                                   : PlaceOfMade(static_cast<size_t>(-1 - input));
   }
-  member->output = fused.leaves ? Place{Memory::kOutput, fused.node.output, 0}
-                                : PlaceOfMade(static_cast<size_t>(&fused - fused_.data()), first_);
+  member->output = fused.leaves ? Place{.memory = Memory::kOutput, .number = fused.node.output}
+                                : PlaceOfMade(static_cast<size_t>(&fused - fused_.data()));
 }
 
 void FusedBlock::PlaceOperands(Member* member) const {
@@ -109,7 +142,7 @@ void FusedBlock::PlaceOperands(Member* member) const {
   member->part = unit_.run == 1 ? InRuns(fused) : PartOf(fused.one_a_row);
   for (size_t k = fused.updated; k < fused.inputs.size(); ++k) PlaceInput(k, member);
   if (fused.updated > 0) return;
-  member->output = PlaceOfMade(static_cast<size_t>(&fused - fused_.data()), member->part.first);
+  member->output = PlaceOfMade(static_cast<size_t>(&fused - fused_.data()));
   member->context.SetOutput(RefOf(fused.node.dtype, member->part.Full()));
 }
 
@@ -121,19 +154,20 @@ void FusedBlock::PlaceInput(size_t k, Member* member) const {
   if (input < 0) {
     const auto number = static_cast<size_t>(-1 - input);
     const Part made = unit_.run == 1 ? member->part : PartOf(fused_[number].one_a_row);
-    place = PlaceOfMade(number, made.first);
+    place = PlaceOfMade(number);
     member->context.SetInput(k, RefOf(operand.dtype, made.Full()));
   } else if (fused.role == FusionRole::kReduction && k == 1) {
-    place = {Memory::kAxis, 0, 0};
+    place = {.memory = Memory::kAxis};
     member->context.SetInput(k, RefOf(DataType::kInt32, Shape{1}));
   } else if (fused.updated > 0 && k != fused.gradient) {
-    place = {Memory::kInput, input, 0};
+    place = {.memory = Memory::kInput, .number = input};
     member->context.SetInput(k, RefOf(operand.dtype, operand.shape));
   } else if (operand.broadcast) {
     PlaceBroadcast(k, member);
   } else {
-    const Part read = fused.role == FusionRole::kReduction ? PartOf(false) : member->part;
-    place = {Memory::kInput, input, BytesOf(operand.dtype, read.first)};
+    const bool reduces = fused.role == FusionRole::kReduction;
+    const Part read = reduces ? PartOf(false) : member->part;
+    place = PlaceIn(Memory::kInput, input, operand.dtype, reduces ? 1 : ElementsPer(fused));
     member->context.SetInput(k, RefOf(operand.dtype, read.Full()));
   }
 }
@@ -144,7 +178,7 @@ void FusedBlock::PlaceBroadcast(size_t k, Member* member) const {
   const FusedInput& operand = member->fused->inputs[k];
   const Part& part = member->part;
   Place& place = member->inputs[k];
-  place = {Memory::kSpread, static_cast<int>(k), 0};
+  place = {.memory = Memory::kSpread, .number = static_cast<int>(k)};
   Shape shape = part.Full();
   operand.broadcast->ForEachPiece(part.first, part.first + part.size(), [&](const auto& piece) {
     if (piece.rows * piece.n != part.size()) return;
@@ -158,16 +192,26 @@ void FusedBlock::PlaceBroadcast(size_t k, Member* member) const {
     } else {
       return;
     }
-    place = {Memory::kInput, member->fused->node.inputs[k], BytesOf(operand.dtype, piece.offset[0])};
+    const int64_t bytes = BytesOf(operand.dtype, 1);
+    place = {.memory = Memory::kInput,
+             .number = member->fused->node.inputs[k],
+             .offset = piece.offset[0] * bytes,
+             .per = piece.row[0] != 0 ? piece.n * ElementsPer(*member->fused) : 0,
+             .bytes = bytes};
   });
   member->context.SetInput(k, RefOf(operand.dtype, shape));
 }
 
-// A result of node `number` from its element `first` on.
-FusedBlock::Place FusedBlock::PlaceOfMade(size_t number, int64_t first) const {
+// A block of a result of node `number`.
+FusedBlock::Place FusedBlock::PlaceOfMade(size_t number) const {
   const FusedMember& maker = fused_[number];
-  if (maker.slot >= 0) return {Memory::kSlot, maker.slot, 0};
-  return {Memory::kOutput, maker.node.output, BytesOf(maker.node.dtype, first)};
+  if (maker.slot >= 0) return {.memory = Memory::kSlot, .number = maker.slot};
+  return PlaceIn(Memory::kOutput, maker.node.output, maker.node.dtype, ElementsPer(maker));
+}
+
+FusedBlock::Place FusedBlock::PlaceIn(Memory memory, int number, DataType dtype, int64_t per) const {
+  const int64_t bytes = BytesOf(dtype, 1);
+  return {.memory = memory, .number = number, .offset = first_ / per * bytes, .per = per, .bytes = bytes};
 }
 
 void* FusedBlock::AddressOf(const Place& place, KernelContext& launch, std::byte* memory) const {

@@ -12,8 +12,8 @@
 
 namespace lanescope::exec {
 
-// Refers to members and unit. What depends on shapes is found once by MoveTo, what depends on addresses by
-// each Run. One thread at a time.
+// Refers to members and unit. MoveTo finds what depends on shapes, and once more only for blocks that differ
+// in more than where they begin; Run finds what depends on addresses. One thread at a time.
 class FusedBlock {
  public:
   // All of a unit that does not run in blocks; nothing of another before MoveTo.
@@ -37,6 +37,9 @@ class FusedBlock {
     Memory memory = Memory::kNone;
     int number = 0;      // of the input, output or slot
     int64_t offset = 0;  // bytes
+    // An element of the operand belongs to so many of the unit; 0: it is the same for all blocks.
+    int64_t per = 0;
+    int64_t bytes = 0;  // of an element
   };
   // Elements of a result, `rows` runs of `n` from `first` on.
   struct Part {
@@ -54,6 +57,9 @@ class FusedBlock {
     Part part;
   };
 
+  void FindPeriod();
+  bool OnlyBeginsElsewhere(int64_t first, int64_t n) const;
+  void Shift(int64_t elements);
   Part PartOf(bool one_a_row) const;
   Part InRuns(const FusedMember& fused) const;
   void PlaceWhole(Member* member) const;
@@ -61,7 +67,9 @@ class FusedBlock {
   void PlaceOperands(Member* member) const;
   void PlaceInput(size_t k, Member* member) const;
   void PlaceBroadcast(size_t k, Member* member) const;
-  Place PlaceOfMade(size_t number, int64_t first) const;
+  Place PlaceOfMade(size_t number) const;
+  Place PlaceIn(Memory memory, int number, DataType dtype, int64_t per) const;
+  int64_t ElementsPer(const FusedMember& fused) const;
   int64_t slot_bytes() const;
   void* AddressOf(const Place& place, KernelContext& launch, std::byte* memory) const;
   void Spread(const Member& member, size_t k, const TensorRef& input, std::byte* to) const;
@@ -70,6 +78,7 @@ class FusedBlock {
   const std::vector<FusedMember>& fused_;
   const FusedUnit& unit_;
   std::vector<Member> members_;
+  int64_t period_ = 1;  // blocks that begin at its multiples are alike; 0: each is of its own kind
   int64_t first_ = 0, n_ = 0;
 };
 

@@ -2,7 +2,9 @@
 #include "exec/run/fused_kernel.h"
 
 #include <algorithm>
+#include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "exec/run/fused_block.h"
@@ -14,7 +16,9 @@ namespace {
 class FusedKernel final : public Kernel {
  public:
   FusedKernel(const Graph& graph, const Schedule& schedule, const Command& command)
-      : parts_(MakeFusedParts(graph, schedule, command)), only_(parts_.units.size()) {
+      : parts_(MakeFusedParts(graph, schedule, command)),
+        only_(parts_.units.size()),
+        idle_(parts_.units.size()) {
     for (size_t i = 0; i < only_.size(); ++i) {
       const FusedUnit& unit = parts_.units[i];
       if (unit.in_blocks && (!unit.is_one_block() || unit.elements == 0)) continue;
@@ -58,16 +62,35 @@ class FusedKernel final : public Kernel {
 
   // Block after block on the calling thread.
   void RunStretch(KernelContext& launch, const FusedUnit& unit, int64_t begin, int64_t end) const {
-    FusedBlock block(parts_.members, unit);
+    std::unique_ptr<FusedBlock> block = Take(unit);
     for (int64_t first = begin; first < end; first += unit.block) {
-      block.MoveTo(first, std::min(unit.block, end - first));
-      block.Run(launch);
+      block->MoveTo(first, std::min(unit.block, end - first));
+      block->Run(launch);
     }
+    Return(unit, std::move(block));
+  }
+
+  // Blocks are kept for the next stretch, of this launch or a later one: making one takes as long as many
+  // kernels. There are never more of them than threads.
+  std::unique_ptr<FusedBlock> Take(const FusedUnit& unit) const {
+    std::vector<std::unique_ptr<FusedBlock>>& idle = idle_[static_cast<size_t>(&unit - parts_.units.data())];
+    const std::lock_guard lock(mutex_);
+    if (idle.empty()) return std::make_unique<FusedBlock>(parts_.members, unit);
+    std::unique_ptr<FusedBlock> block = std::move(idle.back());
+    idle.pop_back();
+    return block;
+  }
+  void Return(const FusedUnit& unit, std::unique_ptr<FusedBlock> block) const {
+    const std::lock_guard lock(mutex_);
+    idle_[static_cast<size_t>(&unit - parts_.units.data())].push_back(std::move(block));
   }
 
   const FusedParts parts_;
   // By unit: the whole of it, prepared. None of those that run in several blocks.
   std::vector<std::optional<FusedBlock>> only_;
+  mutable std::mutex mutex_;  // of idle_
+  // By unit: blocks that no thread is in.
+  mutable std::vector<std::vector<std::unique_ptr<FusedBlock>>> idle_;
 };
 
 }  // namespace

@@ -250,5 +250,47 @@ TEST(FusedSteps, OfBroadcastsAndRowsAreTheSame) {
   }
 }
 
+// Blocks that differ only in where they begin, and a shorter last one: one number for all, a row, a column, a
+// mean of each row that is broadcast in its turn, and results of both sizes in memory, step after step.
+TEST(FusedSteps, OfBlocksAfterTheFirstAreTheSame) {
+  for (const auto& [rows, n] : {std::pair<int64_t, int64_t>{30001, 3}, {1700, 64}, {20, 7000}, {3, 50000}}) {
+    GraphBuilder builder;
+    RunSpec spec;
+    const auto feed = [&](const std::string& name, const Shape& shape) {
+      FeedSpec& made = spec.feeds[name];
+      made.dtype = DataType::kFloat;
+      made.shape = shape;
+      made.generator = "uniform";
+      return builder.Placeholder(name, DataType::kFloat, shape);
+    };
+    const auto op = [&](const std::string& kind, const std::string& name, std::vector<Endpoint> inputs) {
+      auto node = builder.Op(kind, name);
+      for (const Endpoint& input : inputs) node.Input(input);
+      return node.Build();
+    };
+    const Endpoint x = feed("x", Shape{rows, n}), row = feed("row", Shape{n}),
+                   column = feed("column", Shape{rows, 1});
+    const Endpoint one = feed("one", Shape{1, 1}), half = builder.Const("half", Tensor::Scalar(0.5f));
+    const Endpoint axis = builder.Const("axis", Tensor::FromValues<int32_t>(Shape{1}, {-1}));
+    const Endpoint a = op("Mul", "a", {op("AddV2", "with_row", {x, row}), half});
+    op("Tanh", "chain", {op("Sub", "with_column", {a, column})});
+    const Endpoint mean = builder.Op("Mean", "mean")
+                              .Input(op("Sub", "by_column", {x, column}))
+                              .Input(axis)
+                              .Attr("keep_dims", true)
+                              .Build();
+    op("Relu", "by_rows",
+       {op("Mul", "scaled", {x, op("AddV2", "shifted", {op("Mul", "of_rows", {mean, column}), one})})});
+    spec.fetches = {"chain:0", "by_rows:0", "of_rows:0"};
+    const Graph graph = builder.Take();
+    const Machine machine = FastMachine(1, 2);
+    const Placement placement = PlaceAll(graph, Gpu(machine, 0));
+    int launches = 0;
+    ExpectSame(Results(graph, placement, machine, spec, 3, false),
+               Results(graph, placement, machine, spec, 3, true, &launches), std::to_string(n));
+    EXPECT_GE(launches, 1) << n;
+  }
+}
+
 }  // namespace
 }  // namespace lanescope::exec::test
