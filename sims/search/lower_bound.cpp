@@ -12,6 +12,7 @@
 #include "core/place/colocation_rules.h"
 #include "core/place/kernel_table.h"
 #include "core/place/placer.h"
+#include "core/schedule/fusion.h"
 #include "core/strategies/task_graph.h"
 #include "sims/engine/delays.h"
 #include "sims/search/min_cut.h"
@@ -99,6 +100,9 @@ class BoundFinder {
         copies_(tasks),
         groups_(input, tasks),
         devices_(At(tasks.num_devices())) {
+    const bool fuse = input.step != nullptr && input.step->fuse;
+    for (const GraphTask& task : tasks.tasks())
+      may_share_.push_back(fuse && FusionRoleOf(input.graph.node(task.node)) != FusionRole::kNone);
     work_.assign(At(groups_.count()) * devices_, 0);
     for (int id = 0; id < tasks.num_tasks(); ++id) {
       for (const DeviceId d : tasks.machine().devices.ids()) Work(groups_.of_task(id), d) += ServerNs(id, d);
@@ -123,7 +127,7 @@ class BoundFinder {
         int64_t ready = after;
         for (const TaskRead& read : task.reads)
           ready = std::max(ready, Arrival(read.tensor, tasks_.PlaceOf(read, device), end, &arrival));
-        end[At(id) * devices_ + At(device)] = ready + (task.moves_only ? 0 : tasks_.LaunchNs(id, device));
+        end[At(id) * devices_ + At(device)] = ready + LeastNs(id, device);
       }
       longest = std::max(longest, soonest(id));
     }
@@ -210,13 +214,17 @@ class BoundFinder {
 
   double& Work(int group, DeviceId device) { return work_[At(group) * devices_ + At(device)]; }
   double Work(int group, DeviceId device) const { return work_[At(group) * devices_ + At(device)]; }
+  // A node in a launch that others share takes what depends on these, and may have been measured to be
+  // anything: nothing is certain.
+  int64_t LeastNs(int task, DeviceId device) const {
+    return tasks_.task(task).moves_only || may_share_[At(task)] ? 0 : tasks_.LaunchNs(task, device);
+  }
   // How long a launch keeps its device, whose workers others may share meanwhile.
   double ServerNs(int task, DeviceId device) const {
-    if (tasks_.task(task).moves_only) return 0;
     const DeviceSpec& spec = machine_.device(device);
     const int servers = spec.in_order ? 1 : LaunchWorkers(spec);
     const int busy = std::min(servers, tasks_.Workers(task, device));
-    return static_cast<double>(tasks_.LaunchNs(task, device)) * busy / servers;
+    return static_cast<double>(LeastNs(task, device)) * busy / servers;
   }
 
   // When a tensor can be in the memory of `place` at best.
@@ -357,7 +365,8 @@ class BoundFinder {
   mutable CopyTimes copies_;
   const StateGroups groups_;
   const size_t devices_;
-  std::vector<double> work_;  // by (state group, device)
+  std::vector<bool> may_share_;  // by task: a launch
+  std::vector<double> work_;     // by (state group, device)
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace lanescope::sims {
 struct Delays;
 
 // Each is a time that no step undercuts in the simulator with these costs, whatever the placement and the
-// order: effects that it adds (gaps, hand-offs, shared links, interference) only slow a step down.
+// order: effects that it adds (gaps, hand-offs, shared links, interference) only slow a step down. Where
+// nodes share launches (CompileRequest::fuse), those that may take no time in it.
 struct LowerBound {
   // The longest way through the graph, each op on whatever device makes the way shortest, with the copies
   // that no choice avoids.

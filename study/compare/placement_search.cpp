@@ -119,7 +119,6 @@ StrategyInput InputOf(const Workload& workload, const Predictor& predictor) {
 // At most a quarter of the budget goes into it; empty: that was not enough.
 std::optional<sims::LowerBound> BoundWithin(const Workload& workload, const Predictor& predictor,
                                             const sims::SearchOptions& options) {
-  if (workload.request().fuse) return std::nullopt;  // bounds know nodes, not launches that they share
   const StopScope scope(options.interrupted, NowNs() + options.budget_ns / 4);
   try {
     return predictor.BoundOf(workload);

@@ -140,11 +140,6 @@ std::vector<int64_t> Predictor::Ablate(const Workload& workload, const Schedule&
 }
 
 sims::LowerBound Predictor::BoundOf(const Workload& workload) const {
-  if (workload.request().fuse) {
-    Throw(Code::kUnimplemented,
-          "nodes that share a launch take less than by themselves, and how much less a bound does not know; "
-          "leave out --fusion");
-  }
   const StrategyInput input{workload.graph(), workload.info(),   machine_,
                             *costs_,          workload.placer(), &workload.request()};
   return sims::FindLowerBound(input, TaskGraph(input), settings().effects.Model().delays);

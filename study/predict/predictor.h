@@ -76,8 +76,7 @@ class Predictor {
   // Step time without each of AllEffects, one at a time (ns). Throws Cancelled.
   std::vector<int64_t> Ablate(const Workload& workload, const Schedule& schedule,
                               const std::atomic<bool>* cancelled = nullptr) const;
-  // How fast any placement of the step could be by these costs. Throws what TaskGraph throws,
-  // Unimplemented where nodes share launches (CompileRequest::fuse).
+  // How fast any placement of the step could be by these costs. Throws what TaskGraph throws.
   sims::LowerBound BoundOf(const Workload& workload) const;
   // Throws InvalidArgument for an empty or unusable range.
   sims::Sweep SweepLinks(const std::vector<SweptStep>& steps, const sims::SweepRange& range,

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/schedule/fusion.h"
 #include "tests/sims/placement_world.h"
 
 namespace lanescope::sims {
@@ -56,6 +57,56 @@ TEST(LowerBoundTest, NoPlacementOfHostAndTwoGpusIsFaster) {
     EXPECT_LE(BoundOf(world).step_ns, FastestOfAll(world)) << seed;
   }
   EXPECT_GE(graphs, 4);
+}
+
+// Nodes take 50 us by themselves, and what several share was measured to take next to nothing.
+class CheapTogether final : public RooflineCost {
+ public:
+  CostEstimate Launch(const Machine& machine, DeviceId device, const Node& node,
+                      std::span<const TensorInfo> inputs,
+                      std::span<const TensorInfo> outputs) const override {
+    CostEstimate cost = RooflineCost::Launch(machine, device, node, inputs, outputs);
+    cost.ns = node.op.starts_with("fused ")                 ? 10
+              : node.FindAttr("_lanescope_cost") != nullptr ? cost.ns
+                                                            : 50'000;
+    cost.basis = CostBasis::kMeasured;
+    return cost;
+  }
+};
+
+// Every other graph has a node of a known cost, which shares nothing and counts in the bound.
+TEST(LowerBoundTest, NoPlacementWithSharedLaunchesIsFaster) {
+  int graphs = 0, shared = 0, positive = 0;
+  for (unsigned seed = 1; seed <= 60 && graphs < 12; ++seed) {
+    PlacementWorld world(seed, 4, static_cast<int>(seed % 2), 1);
+    if (GroupsOf(world) > 10) continue;
+    ++graphs;
+    world.step.fuse = true;
+    const CheapTogether costs;
+    for (const NodeId id : world.random.graph.node_ids()) {
+      Node& node = world.random.graph.node(id);
+      if (seed % 2 == 0 || IndexOf(id) % 3 != 0) node.attrs.erase("_lanescope_cost");
+    }
+    const StrategyInput input{world.random.graph, world.info, world.machine, costs,
+                              world.placer,       &world.step};
+    const TaskGraph tasks(input);
+    const LowerBound bound = FindLowerBound(input, tasks, {});
+    positive += bound.step_ns > 0 ? 1 : 0;
+    std::mt19937 rng(seed);
+    for (int draw = 0; draw < 40; ++draw) {
+      const Placement placement = tasks.ToPlacement(input, world.RandomDevices(tasks, &rng), {});
+      const Schedule schedule = Compile(world.random.graph, world.info, world.step, placement, world.machine);
+      shared += static_cast<int>(schedule.fused.size());
+      const CommandEstimates estimates =
+          EstimateCommands(world.random.graph, world.info, schedule, world.machine, costs, {});
+      EXPECT_LE(bound.step_ns,
+                Simulate(schedule, world.machine, estimates.costs, ModelOf(world.gaps)).step_ns)
+          << seed << " " << draw;
+    }
+  }
+  EXPECT_GE(graphs, 12);
+  EXPECT_GT(shared, 50);
+  EXPECT_GE(positive, 4);
 }
 
 // `count` ops that read one constant each, all alike, and a sum of them.
