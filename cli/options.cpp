@@ -102,7 +102,13 @@ void StepOptions::Add(CLI::App* command, study::Unconfigured unconfigured_step) 
   command->add_flag_callback(
       "--no-soft-placement", [this] { soft_placement = false; },
       "Fail where a requested device cannot be used");
-  command->add_flag("--fusion", fuse, "Let nodes share launches; on physical GPUs where NVRTC is installed");
+  CLI::Option* const fusion = command->add_flag(
+      "--fusion", fuse, "Let nodes share launches; on physical GPUs where NVRTC is installed");
+  command
+      ->add_flag_callback(
+          "--no-fusion", [this] { fuse = false; },
+          "Let every node have a launch of its own, as is the default")
+      ->excludes(fusion);
 }
 
 study::WorkloadOptions StepOptions::On(const Machine& here) const {
