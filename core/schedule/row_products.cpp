@@ -41,6 +41,16 @@ std::optional<MatrixBatch> MatricesOfLaunch(const Graph& graph, std::span<const 
   return std::nullopt;
 }
 
+int64_t WidthOf(const RowProduct& product, const MatrixBatch& matrices, const Shape& other) {
+  const int64_t along = product.part == ProductPart::kSums ? matrices.rows : matrices.columns;
+  return other.NumElements() / matrices.count / along;
+}
+
+bool FitsGpuKernel(const RowProduct& product, const MatrixBatch& matrices, const Shape& other) {
+  constexpr int64_t kMostRows = int64_t{1} << 30;
+  return matrices.rows <= kMostRows && WidthOf(product, matrices, other) <= kWidestProduct;
+}
+
 int64_t RowsOfBlock(const MatrixBatch& matrices) {
   const int64_t whole = matrices.rows * matrices.columns;
   if (whole <= kBlock) return std::min(matrices.count, kBlock / whole) * matrices.rows;

@@ -44,6 +44,15 @@ MatrixBatch MatricesOf(const Shape& shape);
 // The matrices of a launch with products: those that the first of them makes.
 std::optional<MatrixBatch> MatricesOfLaunch(const Graph& graph, std::span<const FusedNode> nodes);
 
+// Elements of a row or a column of the result of a product that reads X, beside those that count X's own: of
+// X B the columns of B. `other`: the shape of the other factor.
+int64_t WidthOf(const RowProduct& product, const MatrixBatch& matrices, const Shape& other);
+
+// Whether the kernels that are made for GPUs have such a product in them: a block keeps so many sums for each
+// row or column of its tile. Modelled GPUs are taken to have the same kernels.
+inline constexpr int64_t kWidestProduct = 256;
+bool FitsGpuKernel(const RowProduct& product, const MatrixBatch& matrices, const Shape& other);
+
 // Rows that a launch has in the cache at a time: a part of a matrix, or several whole ones. They bound what
 // it takes to go through a matrix of the other factor for each block.
 int64_t RowsOfBlock(const MatrixBatch& matrices);

@@ -74,7 +74,14 @@ RowFold FoldOf(std::string_view op, DataType dtype) {
   return {"f::Add", fmt::format("{}(0)", type)};
 }
 
-std::string BroadcastIndex(const Shape& input, const Shape& output, const std::string& index) {
+std::string BroadcastTerm(const std::string& index, int64_t inner, int64_t size, bool outermost) {
+  std::string term = inner == 1 ? index : fmt::format("{} / {}", index, inner);
+  if (!outermost) term = fmt::format("{} % {}", term, size);
+  return term;
+}
+
+std::string BroadcastIndex(const Shape& input, const Shape& output, const std::string& index,
+                           const TermOf& term_of) {
   if (input.NumElements() == output.NumElements()) return index;
   if (input.NumElements() == 1) return "0";
   // Dimensions side by side that the input has, or has not, are one.
@@ -97,8 +104,9 @@ std::string BroadcastIndex(const Shape& input, const Shape& output, const std::s
   int64_t inner = 1, stride = 1;
   for (size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].kept) {
-      std::string term = inner == 1 ? index : fmt::format("{} / {}", index, inner);
-      if (i + 1 < runs.size()) term = fmt::format("{} % {}", term, runs[i].size);
+      const bool outermost = i + 1 == runs.size();
+      std::string term = term_of ? term_of(inner, runs[i].size, outermost)
+                                 : BroadcastTerm(index, inner, runs[i].size, outermost);
       if (stride > 1) term = fmt::format("({}) * {}", term, stride);
       sum += (sum.empty() ? "" : " + ") + term;
       stride *= runs[i].size;

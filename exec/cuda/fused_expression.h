@@ -2,6 +2,7 @@
 // The arithmetic of one element as CUDA C. Private to exec/cuda/fused_text.cpp.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 
@@ -21,7 +22,14 @@ struct RowFold {
 };
 RowFold FoldOf(std::string_view op, DataType dtype);
 
-// Where the element `index` of `output` finds its own of `input`, which is broadcast to it.
-std::string BroadcastIndex(const Shape& input, const Shape& output, const std::string& index);
+// The place in `size` elements of `inner` each of what `index` counts: index / inner % size. `outermost`: it
+// is less than inner * size.
+std::string BroadcastTerm(const std::string& index, int64_t inner, int64_t size, bool outermost);
+using TermOf = std::function<std::string(int64_t inner, int64_t size, bool outermost)>;
+
+// Where the element `index` of `output` finds its own of `input`, which is broadcast to it. `term`: the text
+// of BroadcastTerm, if the kernel knows the place by another name.
+std::string BroadcastIndex(const Shape& input, const Shape& output, const std::string& index,
+                           const TermOf& term = nullptr);
 
 }  // namespace lanescope::exec::cuda

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -36,19 +37,18 @@ std::string BinaryOf(const std::string& text, int compute_capability) {
   return binary;
 }
 
-class CudaFusedKernel final : public Kernel {
+// One of the launch's kernels, with the tables that it has been given.
+class MadeKernel {
  public:
-  CudaFusedKernel(FusedPlace place, const Graph& graph, const Schedule& schedule, const Command& command)
-      : place_(std::move(place)), text_(WriteFusedText(graph, schedule, command)) {
-    for (const FusedNode& node : schedule.FusedNodes(command)) {
-      if (FusionRoleOf(graph.node(node.node)) == FusionRole::kAssign) assigned_.push_back(node.inputs[0]);
-    }
+  MadeKernel(const FusedPlace& place, FusedText text) : place_(place), text_(std::move(text)) {
     const std::string binary =
         BinaryOf(text_.text, place_.api->Properties(place_.ordinal).compute_capability);
     place_.api->MakeCurrent(place_.ordinal);
     kernel_ = place_.api->LoadKernel(binary, "fused");
   }
-  ~CudaFusedKernel() override {
+  MadeKernel(const MadeKernel&) = delete;
+  MadeKernel& operator=(const MadeKernel&) = delete;
+  ~MadeKernel() {
     for (const auto& [table, memory] : tables_) {
       place_.api->FreeHost(memory.host);
       place_.release(memory.device);
@@ -56,17 +56,17 @@ class CudaFusedKernel final : public Kernel {
     place_.api->UnloadKernel(kernel_);
   }
 
-  void Compute(KernelContext& context) override {
+  template <typename AddressOf>
+  void Launch(const AddressOf& address_of) {
     for (const FusedPointer& pointer : text_.pointers)
-      text_.table[pointer.entry] = reinterpret_cast<uint64_t>(AddressOf(context, pointer));
+      text_.table[pointer.entry] = reinterpret_cast<uint64_t>(address_of(pointer));
     void* argument = text_.table.data();
     void* table = nullptr;
     if (!text_.by_value()) {
       table = InDeviceMemory();
       argument = &table;
     }
-    place_.api->LaunchKernel(kernel_, place_.stream, text_.blocks, kFusedThreads, argument);
-    for (const int variable : assigned_) context.variable(variable).initialized = true;
+    place_.api->LaunchKernel(kernel_, place_.stream, text_.blocks, text_.threads, argument);
   }
 
  private:
@@ -74,18 +74,6 @@ class CudaFusedKernel final : public Kernel {
     void* host;  // pinned: the copy may still be under way when the next launch begins
     void* device;
   };
-
-  static void* AddressOf(KernelContext& context, const FusedPointer& pointer) {
-    switch (pointer.of) {
-      case FusedPointer::Of::kInput:
-        return context.input(pointer.operand).data;
-      case FusedPointer::Of::kOutput:
-        return context.output(pointer.operand).data;
-      case FusedPointer::Of::kVariable:
-        return context.variable(pointer.operand).tensor.data;
-    }
-    return nullptr;
-  }
 
   // A recorded launch reads its table again whenever it is replayed: none is overwritten.
   void* InDeviceMemory() {
@@ -99,11 +87,55 @@ class CudaFusedKernel final : public Kernel {
     return memory.device;
   }
 
-  const FusedPlace place_;
+  const FusedPlace& place_;
   FusedText text_;
-  std::vector<int> assigned_;  // inputs whose variables have a value once it has run
   KernelHandle kernel_ = nullptr;
   std::map<std::vector<uint64_t>, Memory> tables_;  // by content
+};
+
+class CudaFusedKernel final : public Kernel {
+ public:
+  CudaFusedKernel(FusedPlace place, const Graph& graph, const Schedule& schedule, const Command& command)
+      : place_(std::move(place)) {
+    for (const FusedNode& node : schedule.FusedNodes(command)) {
+      if (FusionRoleOf(graph.node(node.node)) == FusionRole::kAssign) assigned_.push_back(node.inputs[0]);
+    }
+    FusedTexts texts = WriteFusedTexts(graph, schedule, command);
+    for (FusedText& text : texts.kernels) kernels_.emplace_back(place_, std::move(text));
+    row_bytes_ = texts.row_bytes;
+    if (texts.row_arrays > 0) rows_ = static_cast<char*>(place_.allocate(texts.row_arrays * row_bytes_));
+  }
+  ~CudaFusedKernel() override {
+    if (rows_ != nullptr) place_.release(rows_);
+  }
+
+  void Compute(KernelContext& context) override {
+    for (MadeKernel& kernel : kernels_)
+      kernel.Launch([&](const FusedPointer& pointer) { return AddressOf(context, pointer); });
+    for (const int variable : assigned_) context.variable(variable).initialized = true;
+  }
+
+ private:
+  void* AddressOf(KernelContext& context, const FusedPointer& pointer) const {
+    switch (pointer.of) {
+      case FusedPointer::Of::kInput:
+        return context.input(pointer.operand).data;
+      case FusedPointer::Of::kOutput:
+        return context.output(pointer.operand).data;
+      case FusedPointer::Of::kVariable:
+        return context.variable(pointer.operand).tensor.data;
+      case FusedPointer::Of::kRows:
+        return rows_ + pointer.operand * row_bytes_;
+    }
+    return nullptr;
+  }
+
+  const FusedPlace place_;
+  std::vector<int> assigned_;       // inputs whose variables have a value once it has run
+  std::deque<MadeKernel> kernels_;  // in the order of their launches
+  // Read in the launch that writes it alone; launches of a stream do not overlap.
+  char* rows_ = nullptr;
+  int64_t row_bytes_ = 0;
 };
 
 }  // namespace

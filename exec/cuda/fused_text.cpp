@@ -8,7 +8,10 @@
 
 #include "core/base/error.h"
 #include "core/schedule/fusion.h"
+#include "core/schedule/row_products.h"
+#include "exec/cuda/fused_products.h"
 #include "exec/cuda/fused_unit.h"
+#include "exec/cuda/product_tiles.h"
 
 namespace lanescope::exec::cuda {
 namespace {
@@ -56,20 +59,34 @@ extern "C" __global__ void __launch_bounds__(kThreads) fused(TABLE table) {
   const long long own_block = block - static_cast<long long>(entries[first]);
 )";
 
+// Nodes that run together; assignments that have nothing left to do are in none.
+std::vector<std::vector<size_t>> UnitsOf(const Graph& graph, const Schedule& schedule,
+                                         const Command& command) {
+  const auto nodes = schedule.FusedNodes(command);
+  const std::vector<int> group = BlockGroups(graph, nodes);
+  std::map<int, std::vector<size_t>> units;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    if (FusionRoleOf(graph.node(nodes[i].node)) != FusionRole::kAssign) units[group[i]].push_back(i);
+  }
+  std::vector<std::vector<size_t>> listed;
+  for (auto& [number, members] : units) listed.push_back(std::move(members));
+  return listed;
+}
+
 class LaunchWriter {
  public:
   LaunchWriter(const Graph& graph, const Schedule& schedule, const Command& command, int threads)
       : graph_(graph), schedule_(schedule), command_(command), threads_(threads) {}
 
   FusedText Write() {
-    for (const std::vector<size_t>& unit : Units()) {
-      UnitText text = WriteUnitText(graph_, schedule_, command_, unit, threads_);
-      const auto body = bodies_.try_emplace(text.body, bodies_.size()).first;
-      jobs_.push_back({static_cast<size_t>(body->second), std::move(text)});
-    }
-    FillTable();
-    result_.text = Text();
-    return std::move(result_);
+    for (const std::vector<size_t>& unit : UnitsOf(graph_, schedule_, command_))
+      Add(WriteUnitText(graph_, schedule_, command_, unit, threads_));
+    return Finish("");
+  }
+  // A body that is written already, after what it calls.
+  FusedText Write(UnitText text, const std::string& helpers) {
+    Add(std::move(text));
+    return Finish(helpers);
   }
 
  private:
@@ -78,17 +95,15 @@ class LaunchWriter {
     UnitText text;
   };
 
-  // Nodes that run together; assignments that have nothing left to do are in none.
-  std::vector<std::vector<size_t>> Units() const {
-    const auto nodes = schedule_.FusedNodes(command_);
-    const std::vector<int> group = BlockGroups(graph_, nodes);
-    std::map<int, std::vector<size_t>> units;
-    for (size_t i = 0; i < nodes.size(); ++i) {
-      if (FusionRoleOf(graph_.node(nodes[i].node)) != FusionRole::kAssign) units[group[i]].push_back(i);
-    }
-    std::vector<std::vector<size_t>> listed;
-    for (auto& [number, members] : units) listed.push_back(std::move(members));
-    return listed;
+  void Add(UnitText text) {
+    const auto body = bodies_.try_emplace(text.body, bodies_.size()).first;
+    jobs_.push_back({static_cast<size_t>(body->second), std::move(text)});
+  }
+  FusedText Finish(const std::string& helpers) {
+    FillTable();
+    result_.text = Text(helpers);
+    result_.threads = threads_;
+    return std::move(result_);
   }
 
   void FillTable() {
@@ -109,7 +124,7 @@ class LaunchWriter {
     }
   }
 
-  std::string Text() const {
+  std::string Text(const std::string& helpers) const {
     std::string text =
         fmt::format("constexpr int kThreads = {};\nconstexpr int kJobs = {};\n", threads_, jobs_.size());
     if (result_.by_value()) {
@@ -119,6 +134,7 @@ class LaunchWriter {
       text += "#define TABLE const Entry*\n#define ENTRIES table\n";
     }
     text += kBeginning;
+    text += helpers;
     std::vector<std::string_view> bodies(bodies_.size());
     for (const auto& [body, number] : bodies_) bodies[number] = body;
     for (size_t i = 0; i < bodies.size(); ++i) {
@@ -143,8 +159,23 @@ class LaunchWriter {
 
 }  // namespace
 
-FusedText WriteFusedText(const Graph& graph, const Schedule& schedule, const Command& command, int threads) {
-  return LaunchWriter(graph, schedule, command, threads).Write();
+FusedTexts WriteFusedTexts(const Graph& graph, const Schedule& schedule, const Command& command,
+                           int threads) {
+  FusedTexts texts;
+  if (!MatricesOfLaunch(graph, schedule.FusedNodes(command))) {
+    texts.kernels.push_back(LaunchWriter(graph, schedule, command, threads).Write());
+    return texts;
+  }
+  const auto units = UnitsOf(graph, schedule, command);
+  if (units.size() != 1) Throw(Code::kInternal, "a launch with products has nodes that it does not serve");
+  ProductTexts products = WriteProductTexts(graph, schedule, command, units[0]);
+  for (UnitText& text : products.kernels) {
+    texts.kernels.push_back(LaunchWriter(graph, schedule, command, kProductThreads)
+                                .Write(std::move(text), ProductTilesText(products.dtype)));
+  }
+  texts.row_arrays = products.row_arrays;
+  texts.row_bytes = products.row_bytes;
+  return texts;
 }
 
 }  // namespace lanescope::exec::cuda

@@ -56,11 +56,9 @@ class RoleFinder {
     return run >= 2 && run <= kMaxRow;
   }
 
-  // As many matrices on both sides, of floats or doubles. No kernel of a physical GPU has products in it.
+  // As many matrices on both sides, of floats or doubles.
   bool IsProductByRows(const Command& command, DeviceId device) const {
-    if (command.num_outputs != 1 || command.num_inputs != 2 || !IsExact(command) ||
-        draft_.machine.device(device).is_hardware())
-      return false;
+    if (command.num_outputs != 1 || command.num_inputs != 2 || !IsExact(command)) return false;
     const ValueId output = draft_.Outputs(command)[0];
     const DataType dtype = draft_.value(output).dtype;
     const Shape& result = ShapeOf(output);

@@ -26,12 +26,31 @@ bool ProductJoiner::Join(CommandId group, int64_t elements, int64_t run) {
   const auto makers = FindMakers(group, elements, run, &matrices);
   if (makers.empty()) return false;
   const auto readers = FindReaders(group, matrices);
+  if (!HaveKernel(makers, readers, matrices)) return false;
   if (!Pays(group, matrices, makers, readers)) return false;
   bool joined = false;
   for (const CommandId maker : makers) joined |= JoinOne(member, maker, -1);
   if (!joined) return false;
   for (const Reader& reader : readers) JoinOne(member, reader.product, reader.operand);
   return true;
+}
+
+// Products of one launch are of one type, and what a GPU has no kernel for stays alone as a whole.
+bool ProductJoiner::HaveKernel(const std::vector<CommandId>& makers, const std::vector<Reader>& readers,
+                               const MatrixBatch& matrices) const {
+  const CommandId first = makers.front();
+  const auto is_like = [&](CommandId product) {
+    return draft_.value(OutputOf(product)).dtype == draft_.value(OutputOf(first)).dtype;
+  };
+  const bool on_host =
+      IsOfHostThreads(draft_.machine.device(draft_.device_of(draft_.command(first).node)).kind);
+  return std::ranges::all_of(makers, is_like) && std::ranges::all_of(readers, [&](const Reader& reader) {
+           const Command& command = draft_.command(reader.product);
+           const Shape& other = ShapeOf(draft_.Inputs(command)[reader.operand == 0 ? 1 : 0]);
+           return is_like(reader.product) &&
+                  (on_host ||
+                   FitsGpuKernel(RowProductOf(draft_.node(command.node), reader.operand), matrices, other));
+         });
 }
 
 // The other factors are read whole, and so is what a reader makes: nothing of that comes from the launch, or

@@ -18,7 +18,8 @@ class ProductJoiner {
   ProductJoiner(const Draft& draft, FusionGroups* groups);
 
   // The products whose matrices are those of the group, which works by rows of `run` elements of `elements`,
-  // become a part of it, where that moves fewer elements than it costs. False where none does.
+  // become a part of it, where the device has kernels for that and it moves fewer elements than it costs.
+  // False where none does.
   bool Join(CommandId group, int64_t elements, int64_t run);
 
   // The commands that read the memory of a value's root.
@@ -45,6 +46,8 @@ class ProductJoiner {
     int operand;
   };
   std::vector<Reader> FindReaders(CommandId group, const MatrixBatch& matrices) const;
+  bool HaveKernel(const std::vector<CommandId>& makers, const std::vector<Reader>& readers,
+                  const MatrixBatch& matrices) const;
   bool Pays(CommandId group, const MatrixBatch& matrices, const std::vector<CommandId>& makers,
             const std::vector<Reader>& readers) const;
   bool JoinOne(CommandId member, CommandId product, int operand);

@@ -103,11 +103,10 @@ int64_t BytesOf(const Draft& draft, const Recomputation& of) {
   return bytes;
 }
 
-// Whether computing takes less time than writing and reading, at the rates of a modelled device. A host, and
+// Whether computing takes less time than writing and reading, at the rates of a GPU. A host, and
 // a virtual device that is one, computes too slowly: it takes 6% to 20% longer (docs/reference/fusion.md).
 bool IsFaster(const Draft& draft, const DeviceSpec& device, const Recomputation& of) {
-  if (device.kind != DeviceKind::kModelled || device.peak_flops.empty() || device.memory_bandwidth <= 0)
-    return false;
+  if (IsOfHostThreads(device.kind) || device.peak_flops.empty() || device.memory_bandwidth <= 0) return false;
   int64_t flops = 0;
   std::vector<TensorInfo> inputs;
   for (const CommandId c : of.made_by) {

@@ -19,9 +19,9 @@ struct Recomputation {
   std::vector<CommandId> readers;  // outside of the launch that makes them
 };
 
-// By launch with products (`launches`: a command of each): those that a modelled device computes sooner than
-// it moves them, and on any device all of them where they would take more than a quarter of its memory. In
-// the order in which the readers come.
+// By launch with products (`launches`: a command of each): those that a GPU computes sooner than it moves
+// them, and on any device all of them where they would take more than a quarter of its memory. In the order
+// in which the readers come.
 std::vector<Recomputation> FindRecomputations(const Draft& draft, const FusionGroups& groups,
                                               const ProductJoiner& joiner,
                                               const std::vector<CommandId>& launches);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <initializer_list>
 #include <limits>
 
 #include "exec/cuda/kernels/element_wise.cuh"
@@ -108,42 +110,110 @@ __global__ void TakeChosenKernel(int64_t outputs, const int64_t* chosen, const T
     out[output] = chosen[output] == kNoCell ? T(0) : from[chosen[output]];
 }
 
-// Every cell collects from the windows that see it, in order.
-template <typename T, typename Share>
+// `width` channels of a cell or a result, side by side.
+template <typename T, int width>
+struct alignas(width * sizeof(T)) Few {
+  T at[width];
+};
+
+// Every cell collects from the windows that see it, in order; a thread has `width` channels of a cell. Reads
+// and writes of memory are those of the share, and dx once.
+template <typename T, int width, typename Share>
 __global__ void CollectKernel(PoolMap map, int64_t inputs, Share share, T* dx) {
-  for (int64_t input = ThreadIndex(); input < inputs; input += ThreadCount()) {
+  for (int64_t item = ThreadIndex(); item * width < inputs; item += ThreadCount()) {
+    const int64_t input = item * width;
     const PoolMap::Place place = map.InputPlace(input);
-    const CellRange rows = map.rows.WindowsOf(place.row);
-    const CellRange columns = map.columns.WindowsOf(place.column);
-    T total = T(0);
+    const CellRange rows = map.RowsOver(place.row);
+    const CellRange columns = map.ColumnsOver(place.column);
+    typename Share::Cell cell(share, map, place, input);
+    Few<T, width> total = {};
     for (int64_t row = rows.first; row < rows.last; ++row) {
-      for (int64_t column = columns.first; column < columns.last; ++column) {
-        const int64_t output = map.OutputOffset(place.image, row, column, place.channel);
-        total += share(map, input, output, row, column);
-      }
+      for (int64_t column = columns.first; column < columns.last; ++column)
+        cell.Add(map.OutputOffset(place.image, row, column, place.channel), row, column, &total);
     }
-    dx[input] = total;
+    *reinterpret_cast<Few<T, width>*>(dx + input) = total;
   }
 }
 
+template <typename T, int width>
+__device__ const Few<T, width>& FewAt(const T* from) {
+  return *reinterpret_cast<const Few<T, width>*>(from);
+}
+
+// A cell has what its window gives if the window's choice is this cell. An element of dx reads the choices (8
+// bytes) of the windows that see it, and dy of those that chose it.
 template <typename T>
-struct MaxShare {
+struct ChosenShare {
   const int64_t* chosen;
   const T* dy;
-  __device__ T operator()(const PoolMap&, int64_t input, int64_t output, int64_t, int64_t) const {
-    return chosen[output] == input ? dy[output] : T(0);
-  }
+
+  struct Cell {
+    const ChosenShare& share;
+    int64_t input;
+    __device__ Cell(const ChosenShare& of, const PoolMap&, const PoolMap::Place&, int64_t at)
+        : share(of), input(at) {}
+    __device__ void Add(int64_t output, int64_t, int64_t, Few<T, 1>* total) const {
+      if (share.chosen[output] == input) total->at[0] += share.dy[output];
+    }
+  };
 };
 
-template <typename T>
+// Without choices in memory: the cell is its window's if it is as large as y and none of the window
+// before it is. An element of dx reads x once, y of each window that sees it (2.25 of windows of 3x3, two
+// apart; neighbours share them in the cache), and only where it is as large the cells before it and dy.
+template <typename T, int width>
+struct LargestShare {
+  const T* x;
+  const T* y;
+  const T* dy;
+
+  struct Cell {
+    const LargestShare& share;
+    const PoolMap& map;
+    const PoolMap::Place& place;
+    Few<T, width> own;
+    __device__ Cell(const LargestShare& of, const PoolMap& windows, const PoolMap::Place& at, int64_t input)
+        : share(of), map(windows), place(at), own(FewAt<T, width>(of.x + input)) {}
+    __device__ void Add(int64_t output, int64_t row, int64_t column, Few<T, width>* total) const {
+      const Few<T, width> most = FewAt<T, width>(share.y + output);
+#pragma unroll
+      for (int k = 0; k < width; ++k) {
+        if (own.at[k] == most.at[k] && IsFirst(row, column, place.channel + k, most.at[k]))
+          total->at[k] += share.dy[output + k];
+      }
+    }
+    // Whether no cell of the window before this one is as large.
+    __device__ bool IsFirst(int64_t window_row, int64_t window_column, int64_t channel, T most) const {
+      const CellRange rows = map.rows.CellsOf(window_row), columns = map.columns.CellsOf(window_column);
+      for (int64_t row = rows.first; row <= place.row; ++row) {
+        const int64_t last = row < place.row ? columns.last : place.column;
+        for (int64_t column = columns.first; column < last; ++column) {
+          if (share.x[map.InputOffset(place.image, row, column, channel)] == most) return false;
+        }
+      }
+      return true;
+    }
+  };
+};
+
+// An element of dx reads dy of the windows that see it.
+template <typename T, int width>
 struct MeanShare {
   const T* dy;
-  __device__ T operator()(const PoolMap& map, int64_t, int64_t output, int64_t row, int64_t column) const {
-    const CellRange rows = map.rows.CellsOf(row);
-    const CellRange columns = map.columns.CellsOf(column);
-    const int64_t cells = (rows.last - rows.first) * (columns.last - columns.first);
-    return dy[output] * (T(1) / static_cast<T>(cells));
-  }
+
+  struct Cell {
+    const MeanShare& share;
+    const PoolMap& map;
+    __device__ Cell(const MeanShare& of, const PoolMap& windows, const PoolMap::Place&, int64_t)
+        : share(of), map(windows) {}
+    __device__ void Add(int64_t output, int64_t row, int64_t column, Few<T, width>* total) const {
+      const CellRange rows = map.rows.CellsOf(row), columns = map.columns.CellsOf(column);
+      const auto cells = static_cast<T>((rows.last - rows.first) * (columns.last - columns.first));
+      const Few<T, width> given = FewAt<T, width>(share.dy + output);
+#pragma unroll
+      for (int k = 0; k < width; ++k) total->at[k] += given.at[k] * (T(1) / cells);
+    }
+  };
 };
 
 int LanesFor(const PoolMap& map) { return map.rows.size * map.columns.size > kLargeWindow ? 32 : 1; }
@@ -174,12 +244,22 @@ const int64_t* Choose(Launch& launch, const PoolMap& map, const T* x, const T* y
   return chosen;
 }
 
-template <typename T, typename Share>
+template <int width, typename T, typename Share>
 void Collect(Launch& launch, const PoolMap& map, Share share, T* dx) {
   const int64_t inputs = map.inputs();
   if (inputs == 0) return;
-  CollectKernel<T, Share><<<BlocksFor(inputs), kThreads, 0, launch.stream()>>>(map, inputs, share, dx);
+  CollectKernel<T, width, Share>
+      <<<BlocksFor(inputs / width), kThreads, 0, launch.stream()>>>(map, inputs, share, dx);
   CheckLaunch("a pooling gradient");
+}
+
+constexpr int kFew = 4;
+
+// Whether kFew channels side by side can be read at once.
+template <typename T>
+bool HasFew(const PoolMap& map, std::initializer_list<const T*> tensors) {
+  return map.channels.divisor() % kFew == 0 &&
+         std::all_of(tensors.begin(), tensors.end(), [](const T* t) { return AlignedForQuads(t); });
 }
 
 }  // namespace
@@ -191,7 +271,14 @@ void RunMaxPool(Launch& launch, const PoolMap& map, const T* x, T* y) {
 
 template <typename T>
 void RunMaxPoolGrad(Launch& launch, const PoolMap& map, const T* x, const T* y, const T* dy, T* dx) {
-  Collect(launch, map, MaxShare<T>{Choose(launch, map, x, y), dy}, dx);
+  // A cell of a large window would look at many others.
+  if (LanesFor(map) > 1) {
+    Collect<1>(launch, map, ChosenShare<T>{Choose(launch, map, x, y), dy}, dx);
+  } else if (HasFew<T>(map, {x, y, dx})) {
+    Collect<kFew>(launch, map, LargestShare<T, kFew>{x, y, dy}, dx);
+  } else {
+    Collect<1>(launch, map, LargestShare<T, 1>{x, y, dy}, dx);
+  }
 }
 
 template <typename T>
@@ -211,7 +298,11 @@ void RunAvgPool(Launch& launch, const PoolMap& map, const T* x, T* y) {
 
 template <typename T>
 void RunAvgPoolGrad(Launch& launch, const PoolMap& map, const T* dy, T* dx) {
-  Collect(launch, map, MeanShare<T>{dy}, dx);
+  if (HasFew<T>(map, {dy, dx})) {
+    Collect<kFew>(launch, map, MeanShare<T, kFew>{dy}, dx);
+  } else {
+    Collect<1>(launch, map, MeanShare<T, 1>{dy}, dx);
+  }
 }
 
 #define LANESCOPE_POOLING_FOR(T)                                                                  \

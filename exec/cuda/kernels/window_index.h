@@ -54,12 +54,17 @@ struct WindowAxis {
     return {start > 0 ? start : 0, end < in ? end : in};
   }
 
-  // Without dilation or spread: the windows that see cell `cell`.
-  LANESCOPE_HOST_DEVICE CellRange WindowsOf(int64_t cell) const {
+  // Without dilation or spread: the windows that see cell `cell`. `quotient(n)`: n / stride.
+  template <typename Quotient>
+  LANESCOPE_HOST_DEVICE CellRange WindowsOf(int64_t cell, const Quotient& quotient) const {
     const int64_t place = cell + before;
-    const int64_t first = place < size ? 0 : (place - size) / stride + 1;
-    const int64_t last = place / stride + 1;
+    const int64_t first = place < size ? 0 : quotient(place - size) + 1;
+    const int64_t last = quotient(place) + 1;
     return {first, last < out ? last : out};
+  }
+  LANESCOPE_HOST_DEVICE CellRange WindowsOf(int64_t cell) const {
+    const int64_t by = stride;
+    return WindowsOf(cell, [by](int64_t n) { return n / by; });
   }
 };
 
@@ -73,6 +78,8 @@ struct PoolMap {
   Divider out_rows;
   Divider in_columns;
   Divider in_rows;
+  Divider row_stride;
+  Divider column_stride;
 
   struct Place {
     int64_t image, row, column, channel;
@@ -98,6 +105,15 @@ struct PoolMap {
     place.image = element;
     return place;
   }
+  // The windows that see a row or a column of cells.
+  LANESCOPE_HOST_DEVICE CellRange RowsOver(int64_t row) const {
+    const Divider& by = row_stride;
+    return rows.WindowsOf(row, [&by](int64_t n) { return by.Quotient(n); });
+  }
+  LANESCOPE_HOST_DEVICE CellRange ColumnsOver(int64_t column) const {
+    const Divider& by = column_stride;
+    return columns.WindowsOf(column, [&by](int64_t n) { return by.Quotient(n); });
+  }
   LANESCOPE_HOST_DEVICE int64_t InputOffset(int64_t image, int64_t row, int64_t column,
                                             int64_t channel) const {
     return ((image * rows.in + row) * columns.in + column) * channels.divisor() + channel;
@@ -119,6 +135,8 @@ inline PoolMap MakePoolMap(int64_t batch, const WindowAxis& rows, const WindowAx
   map.out_rows = Divider(rows.out);
   map.in_columns = Divider(columns.in);
   map.in_rows = Divider(rows.in);
+  map.row_stride = Divider(rows.stride);
+  map.column_stride = Divider(columns.stride);
   return map;
 }
 

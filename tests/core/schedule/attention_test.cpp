@@ -160,6 +160,28 @@ TEST(AttentionLaunches, ProbabilitiesAreComputedAgainForMemoryOrTime) {
   EXPECT_FALSE(again(1 << 30, 1e6, 1e9));
 }
 
+bool MadeHere() { return true; }
+
+// Physical GPUs for which kernels can be made share launches as modelled ones do, of results up to 256 wide:
+// wider ones leave all products of their attention alone. Hosts have no such limit.
+TEST(AttentionLaunches, OfPhysicalAndModelledGpusAreTheSame) {
+  SetHardwareRunsFused(&MadeHere);
+  for (const int64_t width : {256, 257}) {
+    Attention of;
+    of.v = of.Feed("wide", Shape{2, 3, 128, width});
+    of.Forward();
+    const auto ops = [&](DeviceKind kind) {
+      Machine machine = TwoGpus();
+      machine.devices[Gpu(0)].kind = kind;
+      return of.OpsOf(of.CompileOn(machine, {of.result}, true));
+    };
+    EXPECT_EQ(ops(DeviceKind::kVirtual).size(), 1u);
+    EXPECT_EQ(ops(DeviceKind::kModelled).size(), width == 256 ? 1u : 3u);
+    EXPECT_EQ(ops(DeviceKind::kCuda), ops(DeviceKind::kModelled));
+  }
+  SetHardwareRunsFused(nullptr);
+}
+
 // A mask of random numbers would have to be there for computing again, and is as large: they are kept.
 TEST(AttentionLaunches, ProbabilitiesWithDropoutAreKept) {
   Attention of;

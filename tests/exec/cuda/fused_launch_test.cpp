@@ -10,6 +10,7 @@
 #include "core/base/file.h"
 #include "exec/cuda/kernel_cache.h"
 #include "exec/cuda/nvrtc_library.h"
+#include "tests/exec/attention_graph.h"
 #include "tests/exec/cuda/stub_harness.h"
 
 namespace lanescope::exec::test {
@@ -63,6 +64,35 @@ TEST(FusedLaunches, AreOneLaunchOfAMadeKernel) {
       EXPECT_EQ(stub->Calls("cuModuleLoadData"), 1);
       EXPECT_EQ(stub->Calls("cuLaunchKernel"), 1);
       EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+    }
+    EXPECT_EQ(stub->live_objects(), 0);
+  }
+  unsetenv("LANESCOPE_KERNEL_CACHE");
+  std::filesystem::remove_all(folder);
+}
+
+// Attention and its gradients: one command each, of one kernel forward, and backward of one by rows and one
+// by columns. What the first one leaves for the second is given back at the end.
+TEST(FusedLaunches, OfAttentionAreMadeKernels) {
+  std::string reason;
+  if (cuda::LoadNvrtc(&reason) == nullptr) GTEST_SKIP() << reason;
+  const std::string folder = ::testing::TempDir() + "/attention_kernels_" + std::to_string(getpid());
+  setenv("LANESCOPE_KERNEL_CACHE", folder.c_str(), 1);
+  Attention attention({1, 2, 70, 90, 16, 24});
+  attention.OfTensorFlow(true);
+  {
+    StubGuard stub;
+    {
+      Machine machine = GpuMachine({0});
+      machine.devices[Gpu(machine, 0)].peak_flops[DataType::kFloat] = 60e12;
+      machine.devices[Gpu(machine, 0)].memory_bandwidth = 1e12;
+      SessionOptions options;
+      options.fuse = true;
+      const Graph& graph = attention.builder.graph();
+      const Placement placement = PlaceAll(graph, Gpu(machine, 0));
+      Session session(graph, placement, machine, options);
+      session.Run({MakeFeeds(attention.spec, 0), attention.spec.fetches, {}});
+      EXPECT_EQ(stub->Calls("cuLaunchKernel"), 3);
     }
     EXPECT_EQ(stub->live_objects(), 0);
   }

@@ -23,13 +23,17 @@ struct FusedStep {
   Schedule schedule;
 };
 
-inline FusedStep CompileFused(Graph graph, CompileRequest request) {
+inline Machine LargeMachine() {
+  Machine machine = FastMachine(1);
+  for (DeviceSpec& device : machine.devices) device.memory_bytes = int64_t{80} << 30;
+  return machine;
+}
+
+inline FusedStep CompileFused(Graph graph, CompileRequest request, const Machine& machine = LargeMachine()) {
   FusedStep step;
   step.graph = std::move(graph);
   request.fuse = true;
   step.info = InferGraph(step.graph, request.feeds);
-  Machine machine = FastMachine(1);
-  for (DeviceSpec& device : machine.devices) device.memory_bytes = int64_t{80} << 30;
   step.schedule = Compile(step.graph, step.info, request, PlaceAll(step.graph, Gpu(machine, 0)), machine);
   return step;
 }

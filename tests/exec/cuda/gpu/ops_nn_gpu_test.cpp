@@ -2,7 +2,9 @@
 // Products and layers with a CUDA kernel, each against its host kernel and the same in doubles.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "tests/exec/cuda/gpu/convolution_cases.h"
 
@@ -68,7 +70,8 @@ TEST(GpuOps, Pooling) {
   for (const Sizes& s :
        {Sizes{Shape{2, 7, 6, 3}, 3, 3, 2, "SAME"}, Sizes{Shape{2, 7, 6, 3}, 2, 2, 2, "VALID"},
         Sizes{Shape{1, 5, 5, 8}, 3, 2, 1, "SAME"}, Sizes{Shape{3, 798, 1, 10}, 798, 1, 1, "VALID"},
-        Sizes{Shape{2, 20, 21, 5}, 9, 10, 3, "SAME"}, Sizes{Shape{0, 4, 4, 2}, 2, 2, 2, "VALID"}}) {
+        Sizes{Shape{2, 9, 10, 8}, 3, 3, 2, "SAME"}, Sizes{Shape{2, 20, 21, 5}, 9, 10, 3, "SAME"},
+        Sizes{Shape{0, 4, 4, 2}, 2, 2, 2, "VALID"}}) {
     const AttrMap more = {{"ksize", IntsAttr({1, s.rows, s.columns, 1})},
                           {"strides", IntsAttr({1, s.stride, s.stride, 1})},
                           {"padding", StringAttr(s.padding)}};
@@ -83,6 +86,22 @@ TEST(GpuOps, Pooling) {
     std::vector<int32_t> shape;
     for (const Dim dim : s.images.dims()) shape.push_back(static_cast<int32_t>(dim));
     CheckOp(Case("AvgPoolGrad", With(kFloat, more), {Ints(shape), dy}));
+  }
+}
+
+// Law: of equally large cells the first one of a window takes its gradient: after a Relu most windows have
+// such.
+TEST(GpuOps, PoolingOfEqualCells) {
+  LANESCOPE_NEEDS_GPU();
+  for (const int64_t channels : {3, 4}) {
+    const AttrMap more = {{"ksize", IntsAttr({1, 3, 3, 1})},
+                          {"strides", IntsAttr({1, 2, 2, 1})},
+                          {"padding", StringAttr("SAME")}};
+    Tensor x = Random(kFloat, Shape{2, 9, 8, channels});
+    float* const values = x.data<float>();
+    for (int64_t i = 0; i < x.NumElements(); ++i) values[i] = std::max(0.0f, std::round(2 * values[i]));
+    const Tensor y = RunOnHost(Case("MaxPool", With(kFloat, more), {x}))[0];
+    CheckOp(Case("MaxPoolGrad", With(kFloat, more), {x, y, Random(kFloat, y.shape(), 3)}));
   }
 }
 

@@ -70,6 +70,20 @@ TEST(PoolMap, PlacesAreOffsets) {
   }
 }
 
+TEST(PoolMap, WindowsOverCellsAreThoseOfTheAxes) {
+  for (const int64_t stride : {1, 2, 3, 7}) {
+    const PoolMap map = MakePoolMap(1, Axis(9, 4, stride, 1, 2), Axis(11, 2, stride, 0, 1), 1);
+    for (int64_t row = 0; row < map.rows.in; ++row) {
+      EXPECT_EQ(map.RowsOver(row).first, map.rows.WindowsOf(row).first);
+      EXPECT_EQ(map.RowsOver(row).last, map.rows.WindowsOf(row).last);
+    }
+    for (int64_t column = 0; column < map.columns.in; ++column) {
+      EXPECT_EQ(map.ColumnsOver(column).first, map.columns.WindowsOf(column).first);
+      EXPECT_EQ(map.ColumnsOver(column).last, map.columns.WindowsOf(column).last);
+    }
+  }
+}
+
 struct Sizes {
   int64_t batch, channels, filters;
   WindowAxis rows, columns;
