@@ -15,6 +15,7 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/record/recorder.h"
+#include "sims/plans/formats.h"
 #include "sims/plans/launch_text.h"
 #include "sims/plans/report.h"
 #include "study/base/json_text.h"
@@ -191,9 +192,7 @@ void SimulatePlan(const PlanOptions& options) {
   const auto [model, machine] = Read(options);
   const plans::Plan plan = plans::ParsePlan(options.plan);
   plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus());
-  if (machine.kernels.product(plans::FormatOf(plan.precision)).flops == 0)
-    Throw(Code::kInvalidArgument, "{} has no products in {}", machine.name,
-          plans::PrecisionName(plan.precision));
+  plans::CheckFormats(machine, plan);
   if (!options.launch.empty()) return PrintText(LaunchText(options, plan, model));
   if (options.as_json)
     return PrintJson(plans::PlanReport(model, plan, machine, options.global_batch, options.sequence));

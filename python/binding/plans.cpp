@@ -3,6 +3,7 @@
 
 #include "core/record/recorder.h"
 #include "python/binding/binding.h"
+#include "sims/plans/formats.h"
 #include "sims/plans/report.h"
 #include "study/workload/model_shape.h"
 
@@ -22,6 +23,7 @@ std::string Report(const std::string& model, const std::string& shape, const std
   const plans::Plan parsed = plans::ParsePlan(plan);
   const plans::PlanMachine on = plans::NamedMachine(machine);
   plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus());
+  plans::CheckFormats(on, parsed);
   return plans::PlanReport(asked, parsed, on, global_batch, sequence);
 }
 
