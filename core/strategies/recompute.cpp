@@ -197,7 +197,7 @@ class Recomputer {
     }
   }
 
-  // What depends on the block's readers, through what waits for it too.
+  // All that depends on the readers of a block, through what waits for it too.
   Marks Behind(const Block& block) const {
     Marks after(graph_.num_nodes(), 0);
     std::vector<NodeId> open = block.readers;

@@ -10,7 +10,7 @@ namespace lanescope::sims::plans {
 bool HasProducts(const PlanMachine& machine, Precision precision);
 // Throws InvalidArgument, with the formats that the GPUs have, where they lack this one.
 void CheckPrecision(const PlanMachine& machine, Precision precision);
-// The same for all formats of a plan, of products and of attention.
+// As above for all formats of a plan, of products and of attention.
 void CheckFormats(const PlanMachine& machine, const Plan& plan);
 
 }  // namespace lanescope::sims::plans
