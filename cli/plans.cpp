@@ -21,6 +21,7 @@
 #include "study/base/json_text.h"
 #include "study/compare/plan_trial.h"
 #include "study/workload/model_shape.h"
+#include "study/workload/torch_modules.h"
 
 namespace lanescope::cli {
 namespace {
@@ -48,7 +49,8 @@ std::string LaunchText(const PlanOptions& options, const plans::Plan& plan, cons
     return plans::TorchtitanText(plan, model, options.global_batch, options.sequence);
   if (options.launch == "megatron")
     return plans::MegatronText(plan, model, options.global_batch, options.sequence);
-  return plans::PyTorchText(plan, model);
+  return plans::PyTorchText(plan, study::TorchModulesOf(options.model, model, plan.tp),
+                            options.global_batch / (plan.micro * plan.dp));
 }
 
 // The best plans run here, as many as were asked for.
@@ -160,7 +162,8 @@ void SearchPlans(const PlanOptions& options) {
   const std::vector<study::PlanTrial> trials = TryBest(options, found);
   if (options.as_json) {
     const std::string report =
-        plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9);
+        plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9,
+                            study::TorchModulesOf(options.model, model, best.tp));
     if (trials.empty()) return PrintJson(report);
     nlohmann::json with_trials = nlohmann::json::parse(report);
     with_trials["verified"] = TrialsJson(trials, found);

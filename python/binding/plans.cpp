@@ -6,6 +6,7 @@
 #include "sims/plans/formats.h"
 #include "sims/plans/report.h"
 #include "study/workload/model_shape.h"
+#include "study/workload/torch_modules.h"
 
 namespace lanescope::python {
 namespace {
@@ -39,7 +40,10 @@ std::string Search(const std::string& model, const std::string& shape, const std
                                  .kernels = formats.kernels};
   const int64_t start = NowNs();
   const plans::FoundPlans found = plans::SearchPlans(asked, on, search);
-  return plans::SearchReport(asked, on, search, found, static_cast<double>(NowNs() - start) * 1e-9);
+  return plans::SearchReport(asked, on, search, found, static_cast<double>(NowNs() - start) * 1e-9,
+                             shape.empty()
+                                 ? study::TorchModulesOf(model, asked, found.fitting.front().plan.tp)
+                                 : plans::ModulesOfTorchtitan());
 }
 
 }  // namespace
