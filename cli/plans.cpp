@@ -15,11 +15,13 @@
 #include "core/base/text_table.h"
 #include "core/base/units.h"
 #include "core/record/recorder.h"
+#include "sims/plans/formats.h"
 #include "sims/plans/launch_text.h"
 #include "sims/plans/report.h"
 #include "study/base/json_text.h"
 #include "study/compare/plan_trial.h"
 #include "study/workload/model_shape.h"
+#include "study/workload/torch_modules.h"
 
 namespace lanescope::cli {
 namespace {
@@ -47,7 +49,8 @@ std::string LaunchText(const PlanOptions& options, const plans::Plan& plan, cons
     return plans::TorchtitanText(plan, model, options.global_batch, options.sequence);
   if (options.launch == "megatron")
     return plans::MegatronText(plan, model, options.global_batch, options.sequence);
-  return plans::PyTorchText(plan, model);
+  return plans::PyTorchText(plan, study::TorchModulesOf(options.model, model, plan.tp),
+                            options.global_batch / (plan.micro * plan.dp));
 }
 
 // The best plans run here, as many as were asked for.
@@ -159,7 +162,8 @@ void SearchPlans(const PlanOptions& options) {
   const std::vector<study::PlanTrial> trials = TryBest(options, found);
   if (options.as_json) {
     const std::string report =
-        plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9);
+        plans::SearchReport(model, machine, search, found, static_cast<double>(taken_ns) * 1e-9,
+                            study::TorchModulesOf(options.model, model, best.tp));
     if (trials.empty()) return PrintJson(report);
     nlohmann::json with_trials = nlohmann::json::parse(report);
     with_trials["verified"] = TrialsJson(trials, found);
@@ -191,9 +195,7 @@ void SimulatePlan(const PlanOptions& options) {
   const auto [model, machine] = Read(options);
   const plans::Plan plan = plans::ParsePlan(options.plan);
   plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus());
-  if (machine.kernels.product(plans::FormatOf(plan.precision)).flops == 0)
-    Throw(Code::kInvalidArgument, "{} has no products in {}", machine.name,
-          plans::PrecisionName(plan.precision));
+  plans::CheckFormats(machine, plan);
   if (!options.launch.empty()) return PrintText(LaunchText(options, plan, model));
   if (options.as_json)
     return PrintJson(plans::PlanReport(model, plan, machine, options.global_batch, options.sequence));

@@ -36,7 +36,7 @@ install(FILES ${pages}/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion
 install(FILES ${pages}/zsh DESTINATION ${LANESCOPE_ZSH_COMPLETIONS} RENAME _lanescope COMPONENT program)
 install(FILES ${pages}/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME lanescope.fish COMPONENT program)
 # The timeline looks for graphs and sample traces here.
-foreach(folder graphs machines traces)
+foreach(folder graphs machines torch traces)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/${folder} DESTINATION ${CMAKE_INSTALL_DATADIR}/lanescope/samples
           COMPONENT program)
 endforeach()

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/nearest_number.h"
 #include "core/strategies/colocation.h"
 #include "core/strategies/expert_stacks.h"
 #include "core/strategies/layout_lookups.h"
@@ -60,14 +61,11 @@ class Splitter {
     const NodeId odd = stacks_.FindOdd(parts_);
     if (!odd.exists()) return;
     const int64_t experts = stacks_.ExpertsOf(odd);
-    int64_t nearest = parts_, away = 0;
-    for (; nearest < 1 || experts % nearest != 0; nearest = parts_ + (away % 2 == 0 ? -away : away + 1) / 2)
-      ++away;
     Throw(Code::kInvalidArgument,
           "expert-parallel: the {} experts of '{}' cannot be shared out evenly over {} GPUs; the nearest "
           "number "
           "that divides them is {}",
-          experts, graph_.node(odd).name, parts_, nearest);
+          experts, graph_.node(odd).name, parts_, NearestDivisor(experts, parts_));
   }
 
   NodeId Add(Node node, int part) {

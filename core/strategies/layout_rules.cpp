@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/error.h"
+#include "core/strategies/attention_heads.h"
 #include "core/strategies/layout_lookups.h"
 #include "core/strategies/variables_in_parts.h"
 
@@ -78,12 +78,7 @@ void CheckHeads(const LayoutQuery& query, const Shape& from, const Shape& to, co
     const int64_t heads = to.dim(d);
     if (before != rows || heads <= 1 || heads % query.devices == 0 || from.dim(parts.axis) % heads != 0)
       continue;
-    int64_t nearest = query.devices, away = 0;
-    for (; heads % nearest != 0; nearest = query.devices + (away % 2 == 0 ? -away : away + 1) / 2) ++away;
-    Throw(Code::kInvalidArgument,
-          "{}: the {} heads of '{}' cannot be shared out evenly over {} GPUs; the nearest number "
-          "that divides them is {}",
-          StrategyOf(query.by), heads, ForwardName(query.node.name), query.devices, nearest);
+    RefuseHeads(query.by, ForwardName(query.node.name), heads, heads, heads, query.devices);
   }
 }
 

@@ -28,17 +28,29 @@ namespace {
 constexpr int kLongestPass = 2;  // of PassStarts
 constexpr int kPerStage = 4;     // micro-batches, as GPipe's authors find enough
 
-// The most micro-batches that divide every fed batch, up to four a stage, in each of so many pipelines.
-int MicroBatchesOf(const RunSpec& spec, PipelineOrder order, int pipelines) {
+// The most micro-batches that divide a batch, up to four a stage, in each of so many pipelines; 0: none do.
+int MicroBatchesIn(int64_t batch, PipelineOrder order, int pipelines) {
+  for (int& count = order.micro_batches = kPerStage * order.stages; count > 1; --count) {
+    if (batch % (int64_t{count} * pipelines) == 0 && MakesRounds(order)) return count;
+  }
+  return 0;
+}
+
+// For all fed batches together.
+int MicroBatchesOf(const RunSpec& spec, const PipelineOrder& order, int pipelines) {
   int64_t common = 0;
   for (const auto& [name, axis] : spec.batch_axis)
     common = std::gcd(common, spec.feeds.at(name).shape.dim(axis));
-  for (int& count = order.micro_batches = kPerStage * order.stages; count > 1; --count) {
-    if (common % (int64_t{count} * pipelines) == 0 && MakesRounds(order)) return count;
-  }
-  RefusePipeline("a batch of {} cannot be cut into up to {} micro-batches{}", common,
-                 kPerStage * order.stages,
-                 pipelines == 1 ? std::string() : fmt::format(" for each of {} pipelines", pipelines));
+  if (const int count = MicroBatchesIn(common, order, pipelines); count > 0) return count;
+  int64_t away = 1;
+  while (MicroBatchesIn(common + away, order, pipelines) == 0 &&
+         (away >= common || MicroBatchesIn(common - away, order, pipelines) == 0))
+    ++away;
+  const bool is_more = MicroBatchesIn(common + away, order, pipelines) > 0;
+  RefusePipeline("a batch of {} cannot be cut into up to {} micro-batches{}; the nearest that can is {}",
+                 common, kPerStage * order.stages,
+                 pipelines == 1 ? std::string() : fmt::format(" for each of {} pipelines", pipelines),
+                 is_more ? common + away : common - away);
 }
 
 // The nodes of a part of the model by pass, as they were before there were micro-batches.

@@ -197,12 +197,10 @@ class Recomputer {
     }
   }
 
-  // The gradients that enter the block: what its readers read that depends on none of them. A block behind
-  // which the loss comes without a gradient has none: it stays as it is. Besides, the block waits for the
-  // readers of `last`, whose gradients come before: else the activations of both were there at once.
-  void FindTriggers(const Block* last, Block* block) {
+  // All that depends on the readers of a block, through what waits for it too.
+  Marks Behind(const Block& block) const {
     Marks after(graph_.num_nodes(), 0);
-    std::vector<NodeId> open = block->readers;
+    std::vector<NodeId> open = block.readers;
     while (!open.empty()) {
       const NodeId id = open.back();
       open.pop_back();
@@ -210,11 +208,29 @@ class Recomputer {
       for (const NodeUse& use : fanout_[id]) open.push_back(use.node);
       open.insert(open.end(), waits_[id].begin(), waits_[id].end());
     }
-    for (const NodeId reader : block->readers) {
-      ForEachBefore(reader, [&](NodeId before) {
-        if (backward_[before] != 0 && after[before] == 0 && IsGradient(before))
-          block->triggers.push_back(before);
+    return after;
+  }
+
+  // The gradients that enter the block: what its readers read that depends on none of them, and what meets
+  // numbers that readers make of the block's values alone, as the places of tokens among experts. A block
+  // behind which the loss comes without a gradient has none: it stays as it is. Besides, the block waits for
+  // the readers of `last`, whose gradients come before: else the activations of both were there at once.
+  void FindTriggers(const Block* last, Block* block) {
+    const Marks after = Behind(*block);
+    Marks of_values(graph_.num_nodes(), 0), reads_values = of_values;
+    for (const NodeId reader : block->readers) reads_values[reader] = 1;
+    for (const NodeId id : order_) {
+      if (reads_values[id] == 0) continue;
+      bool has_gradient = false;
+      ForEachBefore(id, [&](NodeId before) {
+        const bool enters = backward_[before] != 0 && after[before] == 0 && IsGradient(before);
+        if (enters) block->triggers.push_back(before);
+        has_gradient |= enters || (after[before] != 0 && of_values[before] == 0);
       });
+      of_values[id] = has_gradient ? 0 : 1;
+      for (const NodeUse& use : fanout_[id]) {
+        if (!has_gradient && backward_[use.node] != 0) reads_values[use.node] = 1;
+      }
     }
     if (block->triggers.empty()) {
       for (const NodeId id : block->nodes) again_[id] = 0;
@@ -230,7 +246,8 @@ class Recomputer {
       waits_[trigger].insert(waits_[trigger].end(), block->readers.begin(), block->readers.end());
   }
   bool IsGradient(NodeId id) const {
-    return std::ranges::any_of(input_.info.outputs(id),
+    return !node(id).inputs.empty() &&
+           std::ranges::any_of(input_.info.outputs(id),
                                [](const TensorInfo& output) { return IsFloating(output.dtype); });
   }
   static bool IsFloating(DataType type) {

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/nearest_number.h"
 #include "core/graph/batch_share.h"
 #include "core/inputs/step_request.h"
 #include "core/schedule/compile/op_traits.h"
@@ -54,9 +55,14 @@ class Replicator {
   void CheckFeed(const std::string& name, int axis) const {
     const Endpoint fed = graph_.FindEndpoint(name);
     const Shape& shape = spec_.feeds.at(name).shape;
-    if (shape.dim(axis) % replicas() != 0) {
-      Refuse("the batch of {} in '{}' cannot be shared out evenly over {} {}", shape.dim(axis), name,
-             replicas(), plan_.accumulate ? "micro-batches" : "GPUs");
+    const int64_t batch = shape.dim(axis);
+    if (batch % replicas() != 0) {
+      const char* parts = plan_.accumulate ? "micro-batches" : "GPUs";
+      Refuse(
+          "the batch of {} in '{}' cannot be shared out evenly over {} {}; the nearest batch that can is {}, "
+          "and the nearest number of {} for this one is {}",
+          batch, name, replicas(), parts, NearestMultiple(batch, replicas()), parts,
+          NearestDivisor(batch, replicas()));
     }
     if (fed.output != 0 || graph_.node(fed.node).op != "Placeholder") Refuse("'{}' is no placeholder", name);
   }

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/inputs/step_request.h"
+#include "core/strategies/attention_heads.h"
 #include "core/strategies/layout_plan.h"
 #include "core/strategies/needed_nodes.h"
 #include "core/strategies/split_step.h"
@@ -78,6 +79,7 @@ StepGraph SplitStep(const RewriteInput& input, const std::vector<std::vector<std
                                     .feeds = TokenFeeds(input.graph, input.spec, input.info, devices, by)});
   }
   if (by == SplitBy::kTokens) return WriteSplitStep(input, *tokens, nodes, groups, origins);
+  CheckHeadsOfAttention(input.graph, input.info, loss.empty() ? step : forward, devices, by);
   const LayoutPlan plan(input.graph, input.info, step,
                         {.devices = devices, .by = by, .tokens = tokens ? &*tokens : nullptr});
   if (!plan.HasPartsOfVariables()) RefuseUncut(input, devices, by);

@@ -2,11 +2,11 @@
 #include "core/strategies/token_feeds.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/nearest_number.h"
 
 namespace lanescope {
 namespace {
@@ -38,14 +38,10 @@ bool IsOfVectors(const Feed& feed) { return feed.info->shape.rank() == 3; }
 void CheckTokens(const Graph& graph, const Feed& feed, int64_t devices, SplitBy by) {
   const int64_t tokens = feed.tokens();
   if (tokens % devices == 0) return;
-  int64_t nearest = 1;
-  for (int64_t number = 1; number <= tokens; ++number) {
-    if (tokens % number == 0 && std::abs(number - devices) < std::abs(nearest - devices)) nearest = number;
-  }
   Throw(Code::kInvalidArgument,
         "{}: the {} tokens of '{}' cannot be shared out evenly over {} GPUs; the nearest number that divides "
         "them is {}",
-        StrategyOf(by), tokens, graph.node(feed.node).name, devices, nearest);
+        StrategyOf(by), tokens, graph.node(feed.node).name, devices, NearestDivisor(tokens, devices));
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include "core/record/recorder.h"
 #include "python/binding/binding.h"
+#include "sims/plans/formats.h"
 #include "sims/plans/report.h"
 #include "study/workload/model_shape.h"
+#include "study/workload/torch_modules.h"
 
 namespace lanescope::python {
 namespace {
@@ -22,6 +24,7 @@ std::string Report(const std::string& model, const std::string& shape, const std
   const plans::Plan parsed = plans::ParsePlan(plan);
   const plans::PlanMachine on = plans::NamedMachine(machine);
   plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus());
+  plans::CheckFormats(on, parsed);
   return plans::PlanReport(asked, parsed, on, global_batch, sequence);
 }
 
@@ -37,7 +40,10 @@ std::string Search(const std::string& model, const std::string& shape, const std
                                  .kernels = formats.kernels};
   const int64_t start = NowNs();
   const plans::FoundPlans found = plans::SearchPlans(asked, on, search);
-  return plans::SearchReport(asked, on, search, found, static_cast<double>(NowNs() - start) * 1e-9);
+  return plans::SearchReport(asked, on, search, found, static_cast<double>(NowNs() - start) * 1e-9,
+                             shape.empty()
+                                 ? study::TorchModulesOf(model, asked, found.fitting.front().plan.tp)
+                                 : plans::ModulesOfTorchtitan());
 }
 
 }  // namespace

@@ -102,6 +102,8 @@ double RateOf(const GpuFacts& gpu, Format format) {
 
 }  // namespace
 
+// Scales for few values came to tensor cores with numbers of 4 bits (NVIDIA, PTX ISA 8.7: mma with
+// .block_scale, for .mxf8f6f4 as for .mxf4nvf4).
 KernelLaws KernelLawsOf(const GpuFacts& gpu) {
   const GpuLaws* laws = LawsOf(gpu.name);
   if (laws == nullptr) {
@@ -112,6 +114,7 @@ KernelLaws KernelLawsOf(const GpuFacts& gpu) {
   KernelLaws result{.multiprocessors = static_cast<double>(gpu.device.multiprocessors),
                     .memory_bytes_per_s = gpu.device.memory_bandwidth,
                     .sustained = laws->sustained,
+                    .scales_in_products = gpu.float4_flops > 0,
                     .memory_share = kPassShare,
                     .products = laws->products,
                     .attention = laws->attention};

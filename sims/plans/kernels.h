@@ -44,9 +44,10 @@ struct AttentionLaw {
 struct KernelLaws {
   double multiprocessors = 0;
   double memory_bytes_per_s = 0;  // of the data sheet
-  double sustained = 1;        // of the speed of short kernels that work of milliseconds keeps: power limits
-                               // the clock, for all of a step alike
-  double memory_share = 0.85;  // of it that passes over large tensors reach
+  double sustained = 1;  // of the speed of short kernels that work of milliseconds keeps: power limits
+                         // the clock, for all of a step alike
+  bool scales_in_products = false;  // tensor cores take scales for 32 and 16 values: MXFP8, NVFP4
+  double memory_share = 0.85;       // of it that passes over large tensors reach
   std::array<ProductLaw, kNumFormats> products{};
   AttentionLaw attention;
   const ProductLaw& product(Format format) const { return products[static_cast<size_t>(format)]; }

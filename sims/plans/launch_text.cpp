@@ -67,46 +67,4 @@ std::string MegatronText(const Plan& plan, const ModelShape& model, double globa
   return text;
 }
 
-std::string PyTorchText(const Plan& plan, const ModelShape&) {
-  const int shards = ShardWays(plan);
-  std::string text =
-      "from torch.distributed.device_mesh import init_device_mesh\n"
-      "from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard\n"
-      "import torch\n\n";
-  text += fmt::format(
-      "mesh = init_device_mesh('cuda', ({}, {}, {}, {}), mesh_dim_names=('pp', 'replicate', 'shard', "
-      "'tp'))\n",
-      plan.pp, plan.replicas() / shards, shards, plan.tp);
-  if (plan.pp > 1)
-    text += fmt::format("# {} stages, {} a GPU: torch.distributed.pipelining.{}\n", plan.pp * plan.vpp,
-                        plan.vpp, plan.vpp > 1 ? "ScheduleInterleaved1F1B" : "Schedule1F1B");
-  if (plan.tp > 1) {
-    text +=
-        "from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module\n"
-        "for block in model.layers:\n"
-        "  parallelize_module(block, mesh['tp'], {\n"
-        "      'attention.wq': ColwiseParallel(), 'attention.wk': ColwiseParallel(),\n"
-        "      'attention.wv': ColwiseParallel(), 'attention.wo': RowwiseParallel(),\n"
-        "      'feed_forward.w1': ColwiseParallel(), 'feed_forward.w3': ColwiseParallel(),\n"
-        "      'feed_forward.w2': RowwiseParallel()})\n";
-  }
-  if (plan.recompute != Recompute::kNone) {
-    text +=
-        "from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper\n"
-        "for name, block in model.layers.named_children():\n"
-        "  model.layers.register_module(name, checkpoint_wrapper(block))\n";
-  }
-  if (plan.ShardsParameters()) {
-    const bool pure = plan.precision == Precision::kPureBf16;
-    text += fmt::format(
-        "policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.{})\n"
-        "for block in model.layers:\n"
-        "  fully_shard(block, mesh=mesh['replicate', 'shard'], mp_policy=policy)\n"
-        "fully_shard(model, mesh=mesh['replicate', 'shard'], mp_policy=policy)\n",
-        pure ? "bfloat16" : "float32");
-  }
-  if (plan.cp > 1) text += "# inputs are split by torch.distributed.tensor.experimental.context_parallel\n";
-  return text;
-}
-
 }  // namespace lanescope::sims::plans

@@ -8,11 +8,9 @@
 
 namespace lanescope::sims::plans {
 
-// Arguments of torchtitan's train.py; of Megatron-LM's pretrain_gpt.py; a device mesh with parallelize_module
-// and fully_shard in PyTorch. Lines with a line break at the end. What a program cannot do stands in a
-// comment.
+// Arguments of torchtitan's train.py; of Megatron-LM's pretrain_gpt.py. Lines with a line break at the end.
+// What a program cannot do stands in a comment.
 std::string TorchtitanText(const Plan& plan, const ModelShape& model, double global_batch, double sequence);
 std::string MegatronText(const Plan& plan, const ModelShape& model, double global_batch, double sequence);
-std::string PyTorchText(const Plan& plan, const ModelShape& model);
 
 }  // namespace lanescope::sims::plans

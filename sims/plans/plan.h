@@ -28,6 +28,7 @@ enum class Precision : uint8_t {
   kFp8Block,  // a scale for 128 x 128
   kNvfp4,
 };
+inline constexpr int kNumPrecisions = 7;
 // The author of the kernels between products.
 enum class Kernels : uint8_t {
   kEager,     // PyTorch's, one an operation

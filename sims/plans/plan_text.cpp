@@ -25,13 +25,13 @@ constexpr Names<Sharding, 6> kShardings = {{{"none", Sharding::kNone},
                                             {"hsdp", Sharding::kHsdp}}};
 constexpr Names<Recompute, 3> kRecomputes = {
     {{"none", Recompute::kNone}, {"selective", Recompute::kSelective}, {"full", Recompute::kFull}}};
-constexpr Names<Precision, 7> kPrecisions = {{{"bf16", Precision::kBf16},
-                                              {"pure-bf16", Precision::kPureBf16},
-                                              {"fp8", Precision::kFp8},
-                                              {"fp8-row", Precision::kFp8Row},
-                                              {"fp8-block", Precision::kFp8Block},
-                                              {"mxfp8", Precision::kMxfp8},
-                                              {"nvfp4", Precision::kNvfp4}}};
+constexpr Names<Precision, kNumPrecisions> kPrecisions = {{{"bf16", Precision::kBf16},
+                                                           {"pure-bf16", Precision::kPureBf16},
+                                                           {"fp8", Precision::kFp8},
+                                                           {"fp8-row", Precision::kFp8Row},
+                                                           {"fp8-block", Precision::kFp8Block},
+                                                           {"mxfp8", Precision::kMxfp8},
+                                                           {"nvfp4", Precision::kNvfp4}}};
 constexpr Names<Kernels, 3> kKernels = {
     {{"eager", Kernels::kEager}, {"compiled", Kernels::kCompiled}, {"fused", Kernels::kFused}}};
 constexpr Names<Attention, 5> kAttentions = {{{"best", Attention::kBest},

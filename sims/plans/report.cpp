@@ -74,7 +74,7 @@ std::string PlanReport(const ModelShape& model, const Plan& plan, const PlanMach
 }
 
 std::string SearchReport(const ModelShape& model, const PlanMachine& machine, const PlanSearch& search,
-                         const FoundPlans& found, double seconds) {
+                         const FoundPlans& found, double seconds, const TorchModules& modules) {
   json plans = json::array();
   for (size_t i = 0; i < std::min(kShownPlans, found.fitting.size()); ++i)
     plans.push_back(FoundJson(model, found.fitting[i], machine, search.global_batch, search.sequence));
@@ -91,7 +91,7 @@ std::string SearchReport(const ModelShape& model, const PlanMachine& machine, co
                                                          search.global_batch, search.sequence))}};
   result["launch"] = {{"torchtitan", TorchtitanText(best, model, search.global_batch, search.sequence)},
                       {"megatron", MegatronText(best, model, search.global_batch, search.sequence)},
-                      {"pytorch", PyTorchText(best, model)}};
+                      {"pytorch", PyTorchText(best, modules, search.global_batch / (best.micro * best.dp))}};
   return result.dump();
 }
 

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "sims/plans/pytorch_text.h"
 #include "sims/plans/search.h"
 
 namespace lanescope::sims::plans {
@@ -13,9 +14,9 @@ namespace lanescope::sims::plans {
 std::string PlanReport(const ModelShape& model, const Plan& plan, const PlanMachine& machine,
                        double global_batch, double sequence);
 // {"best", "plans": the best ten as above, "tried", "fitting", "plans_per_s", "lower_bound_ns", "launch":
-// texts}.
+// texts}. `modules`: for the best plan.
 std::string SearchReport(const ModelShape& model, const PlanMachine& machine, const PlanSearch& search,
-                         const FoundPlans& found, double seconds);
+                         const FoundPlans& found, double seconds, const TorchModules& modules);
 
 inline constexpr size_t kShownPlans = 10;
 

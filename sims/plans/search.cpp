@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/stop_point.h"
 #include "core/base/units.h"
+#include "sims/plans/formats.h"
 
 namespace lanescope::sims::plans {
 namespace {
@@ -115,8 +116,7 @@ class Finder {
 }  // namespace
 
 FoundPlans SearchPlans(const ModelShape& model, const PlanMachine& machine, const PlanSearch& search) {
-  if (machine.kernels.product(FormatOf(search.precision)).flops == 0)
-    Throw(Code::kInvalidArgument, "{} has no products in {}", machine.name, PrecisionName(search.precision));
+  CheckPrecision(machine, search.precision);
   FoundPlans found = Finder(model, machine, search).Find();
   if (found.tried == 0) {
     Throw(Code::kInvalidArgument,

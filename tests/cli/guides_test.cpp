@@ -108,7 +108,7 @@ std::vector<std::string> RowNames(const std::string& text) {
 class SampleFolder {
  public:
   SampleFolder() : before_(fs::current_path()) {
-    for (const std::string name : {"graphs", "machines", "traces"})
+    for (const std::string name : {"graphs", "machines", "torch", "traces"})
       fs::create_directory_symlink(lanescope::test::SourceDir() + "/samples/" + name, folder_.File(name));
     fs::current_path(folder_.File(""));
   }

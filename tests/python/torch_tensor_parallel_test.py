@@ -113,3 +113,18 @@ def test_names_the_number_of_gpus_that_divides_the_heads(tmp_path):
     assert done.returncode != 0
     assert "the 6 heads" in done.stderr and "the nearest number that divides them is 3" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("strategy", ["tensor-parallel", "data-parallel+tensor-parallel:3"])
+def test_names_the_number_of_gpus_that_divides_both_kinds_of_heads(strategy, tmp_path):
+    """Law: 48 columns of 4 heads, and 24 of the 2 of keys and values, divide by 3, but the heads do not; 2 divides both."""
+    graph = save(llama(shared_by=2), tmp_path)
+    machine = tmp_path / "machine.json"
+    subprocess.run([os.environ["LANESCOPE"], "devices", "--make", f"dgx-h100:{6 if '+' in strategy else 3}", "-o", machine],
+                   capture_output=True, check=True)
+    done = subprocess.run([os.environ["LANESCOPE"], "place", graph, "--strategy", strategy, "--machine", machine],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "the 4 heads of" in done.stderr and "its 2 of keys and values cannot be shared out evenly over 3 GPUs" in done.stderr
+    assert "the nearest number that divides both is 2" in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -125,7 +125,9 @@ TEST(DataParallelTest, FetchedRowsAreThoseOfOneModel) {
 TEST(DataParallelTest, RefusesWhatItCannotSplit) {
   const Workload polynomial{Sample("polynomial")};
   EXPECT_THAT(RefusalOf([&] { Written(polynomial, 1); }), HasSubstr("fewer than two GPUs"));
-  EXPECT_THAT(RefusalOf([&] { Written(polynomial, 3); }), HasSubstr("batch of 100"));
+  EXPECT_THAT(RefusalOf([&] { Written(polynomial, 3); }),
+              HasSubstr("batch of 100 in 'x' cannot be shared out evenly over 3 GPUs; the nearest batch that "
+                        "can is 99, and the nearest number of GPUs for this one is 2"));
   EXPECT_THAT(RefusalOf([&] { Written(Workload{Sample("two_towers_matmul")}, 2); }),
               HasSubstr("no batch_axis"));
   GraphBuilder builder;

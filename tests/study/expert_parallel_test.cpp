@@ -152,7 +152,7 @@ TEST(ExpertParallelTest, RefusesWhatItCannotShare) {
   EXPECT_THAT(
       RefusalOf([] { StepBy("expert-parallel", Mixture(4).Build(), 3); }),
       HasSubstr("the 4 experts of 'experts/w' cannot be shared out evenly over 3 GPUs; the nearest number "
-                "that divides them is 4"));
+                "that divides them is 2"));
   EXPECT_THAT(
       RefusalOf([] { StepBy("data-parallel+expert-parallel:2+tensor-parallel:2", Mixture(4).Build(), 8); }),
       HasSubstr("is no strategy"));

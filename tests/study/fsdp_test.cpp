@@ -145,7 +145,7 @@ TEST(FsdpTest, PartsTrainLikeOneModel) {
 TEST(FsdpTest, RefusesWhatItCannotShare) {
   const Workload polynomial{SampleOf("polynomial")};
   EXPECT_THAT(RefusalOf([&] { Sharded(polynomial, 1); }), HasSubstr("fewer than two GPUs"));
-  EXPECT_THAT(RefusalOf([&] { Sharded(polynomial, 3); }), HasSubstr("batch of 100"));
+  EXPECT_THAT(RefusalOf([&] { Sharded(polynomial, 3); }), HasSubstr("nearest batch that can is 99"));
   EXPECT_THAT(RefusalOf([&] { Sharded(Workload{SampleOf("two_towers_matmul")}, 2); }),
               HasSubstr("no batch_axis"));
 }

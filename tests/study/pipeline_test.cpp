@@ -240,6 +240,9 @@ TEST(PipelineTest, RefusesWhatItCannotCut) {
   Machine small = ModelledGpus(2);
   for (DeviceSpec& device : small.devices) device.memory_bytes = 20'000;
   EXPECT_THAT(RefusalOf([&] { Written(chain, small, false); }), HasSubstr("fits the GPUs' memory"));
+  EXPECT_THAT(
+      RefusalOf([&] { Written(ChainOfLayers(2, 11), ModelledGpus(2), false); }),
+      HasSubstr("a batch of 11 cannot be cut into up to 8 micro-batches; the nearest that can is 12"));
   const Workload towers{test::SourceDir() + "/samples/graphs/two_towers_matmul.pbtxt"};
   EXPECT_THAT(RefusalOf([&] { Written(towers, ModelledGpus(2), false); }), HasSubstr("no batch_axis"));
 }

@@ -254,6 +254,33 @@ TEST(TensorParallelTest, PiecesOfAProductHaveTheSameHeads) {
   }
 }
 
+// Queries in 4 heads of 3 values and keys in 2 of 6, whose products no GPU of three could have alone, behind
+// a matrix whose columns three GPUs share.
+Workload GroupedAttention() {
+  Model model;
+  const Endpoint x = model.Input("x", Shape{6, 4});
+  const Endpoint hidden = model.Product("hidden", x, model.Weight("in", Shape{4, 6}));
+  const auto heads = [&](const std::string& name, int count, int size) {
+    const Endpoint columns = model.Product(name, hidden, model.Weight(name + "/w", Shape{6, 12}));
+    return model.Op("Reshape", "attention/" + name)
+        .Input(columns)
+        .Input(model.Numbers(name + "/shape", {6, count, size}))
+        .Build();
+  };
+  const Endpoint queries = model.Op("Reshape", "queries_by_keys")
+                               .Input(heads("queries", 4, 3))
+                               .Input(model.Numbers("by_keys", {6, 2, 6}))
+                               .Build();
+  const Endpoint scores = model.Op("BatchMatMulV2", "scores")
+                              .Input(queries)
+                              .Input(heads("keys", 2, 6))
+                              .Attr("adj_y", true)
+                              .Build();
+  const Endpoint square = model.Op("Square", "square").Input(scores).Build();
+  model.Op("Mean", "loss").Input(square).Input(model.Numbers("all_axes", {0, 1, 2})).Build();
+  return model.Take();
+}
+
 // A product, an op of each element that is known by its cost alone, a product, and an update of that kind.
 Workload KnownByCost() {
   Model model;
@@ -310,6 +337,10 @@ TEST(TensorParallelTest, RefusesWhatItCannotShare) {
                 "that divides them is 3"));
   EXPECT_THAT(RefusalOf([] { Split(Heads(6, "gradients/h/0/attention/"), 4); }),
               HasSubstr("the 6 heads of 'h/0/attention' cannot"));
+  EXPECT_THAT(RefusalOf([] { Split(GroupedAttention(), 3); }),
+              HasSubstr("the 4 heads of 'attention' and its 2 of keys and values cannot be shared out evenly "
+                        "over 3 GPUs; the nearest number that divides both is 2"));
+  EXPECT_NO_THROW(Split(GroupedAttention(), 2));
 }
 
 }  // namespace

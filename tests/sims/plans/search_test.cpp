@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "core/base/error.h"
+#include "sims/plans/formats.h"
 
 namespace lanescope::sims::plans {
 namespace {
@@ -43,10 +46,30 @@ TEST(PlanSearchTest, WhatDoesNotFitSaysByHowMuch) {
   }
 }
 
+// Law: fp8 came with Hopper, scales for 32 values with Blackwell; the refusal names what is there.
 TEST(PlanSearchTest, FormatsThatAGpuLacksAreRefused) {
-  EXPECT_THROW(SearchPlans(NamedModel("llama-3-8b"), NamedMachine("dgx-a100:8"),
-                           {.global_batch = 8, .sequence = 4096, .precision = Precision::kFp8}),
-               Error);
+  const auto refusal = [](const char* machine, Precision precision) -> std::string {
+    try {
+      SearchPlans(NamedModel("llama-3-8b"), NamedMachine(machine),
+                  {.global_batch = 8, .sequence = 4096, .precision = precision});
+    } catch (const Error& error) {
+      return error.message();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal("dgx-a100:8", Precision::kFp8),
+            "precision=fp8: the GPUs of dgx-a100:8 have no products in it, but in bf16, pure-bf16");
+  EXPECT_EQ(refusal("dgx-h100:8", Precision::kMxfp8),
+            "precision=mxfp8: the GPUs of dgx-h100:8 have no products in it, but in bf16, pure-bf16, fp8, "
+            "fp8-row, fp8-block");
+  for (const Precision precision : {Precision::kMxfp8, Precision::kNvfp4})
+    EXPECT_EQ(refusal("dgx-b200:8", precision), "");
+}
+
+TEST(PlanSearchTest, AttentionInAFormatThatAGpuLacksIsRefused) {
+  const Plan plan = ParsePlan("dp=8,attention=fp8");
+  EXPECT_THROW(CheckFormats(NamedMachine("dgx-a100:8"), plan), Error);
+  EXPECT_NO_THROW(CheckFormats(NamedMachine("dgx-h100:8"), plan));
 }
 
 TEST(PlanSearchTest, MachinesByName) {
