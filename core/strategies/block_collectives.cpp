@@ -63,25 +63,32 @@ std::vector<Shards> BlockCollectives::Gather(const std::string& scope, const std
   return whole;
 }
 
-std::vector<Endpoint> BlockCollectives::MeanOverGroups(const std::string& scope,
-                                                       std::vector<Endpoint> parts) {
+namespace {
+
+// The end of the reduction.
+const char* FinalOpOf(Total total) { return total == Total::kMean ? "Div" : "Id"; }
+
+}  // namespace
+
+std::vector<Endpoint> BlockCollectives::TotalOverGroups(const std::string& scope, Total total,
+                                                        std::vector<Endpoint> parts) {
   const size_t groups = count() / group_;
   if (groups == 1) return parts;
   for (size_t place = 0; place < group_; ++place) {
     const Keys keys = nodes_.NewGroup(fmt::format("{}place_{}/", scope, place), groups);
     for (size_t r = place; r < count(); r += group_) {
       NodeBuilder mean = New("CollectiveReduceV2", scope, "mean", r);
-      mean.Input(parts[r]).Inputs(keys).Attr("merge_op", "Add").Attr("final_op", "Div");
+      mean.Input(parts[r]).Inputs(keys).Attr("merge_op", "Add").Attr("final_op", FinalOpOf(total));
       parts[r] = mean.Build();
     }
   }
   return parts;
 }
 
-std::vector<Shards> BlockCollectives::ScatterMean(const std::string& scope,
-                                                  const std::vector<Shards>& tensors,
-                                                  const std::vector<int64_t>& elements,
-                                                  const std::vector<NodeId>& after) {
+std::vector<Shards> BlockCollectives::Scatter(const std::string& scope, Total total,
+                                              const std::vector<Shards>& tensors,
+                                              const std::vector<int64_t>& elements,
+                                              const std::vector<NodeId>& after) {
   const auto devices = static_cast<int64_t>(group_);
   const std::vector<Keys> keys = NewGroups(scope);
   std::vector<int64_t> columns;
@@ -104,12 +111,12 @@ std::vector<Shards> BlockCollectives::ScatterMean(const std::string& scope,
         joined ? New("ConcatV2", scope, "tensors", r).Inputs(own).Input(second).Build() : own[0];
     const Endpoint flat = nodes_.Flat(fmt::format("{}{}/", scope, r), all, devices_[r]);
     NodeBuilder scatter = New("CollectiveReduceScatterV2", scope, "scatter", r);
-    scatter.Input(flat).Inputs(keys[r / group_]).Attr("merge_op", "Add").Attr("final_op", "Div");
+    scatter.Input(flat).Inputs(keys[r / group_]).Attr("merge_op", "Add").Attr("final_op", FinalOpOf(total));
     if (after[r].exists()) scatter.ControlInput(after[r]);
     scattered.push_back(scatter.Build());
   }
   std::vector<Shards> parts(tensors.size());
-  for (const Endpoint part : MeanOverGroups(scope, std::move(scattered))) {
+  for (const Endpoint part : TotalOverGroups(scope, total, std::move(scattered))) {
     const size_t r = parts[0].size();
     Endpoint pieces = part;
     if (joined) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/graph/shape.h"
+#include "core/strategies/replica_totals.h"
 #include "core/strategies/step_nodes.h"
 
 namespace lanescope {
@@ -28,10 +29,10 @@ class BlockCollectives {
   // collective waits for, or none.
   std::vector<Shards> Gather(const std::string& scope, const std::vector<Shards>& parts,
                              const std::vector<Shape>& shapes, const std::vector<NodeId>& after);
-  // The flat parts of the mean of all devices' tensors, which have so many elements: scattered in each group,
-  // then averaged over the devices at one place of the groups.
-  std::vector<Shards> ScatterMean(const std::string& scope, const std::vector<Shards>& tensors,
-                                  const std::vector<int64_t>& elements, const std::vector<NodeId>& after);
+  // The flat parts of the total of all devices' tensors, which have so many elements: scattered in each
+  // group, then summed or averaged over the devices at one place of the groups.
+  std::vector<Shards> Scatter(const std::string& scope, Total total, const std::vector<Shards>& tensors,
+                              const std::vector<int64_t>& elements, const std::vector<NodeId>& after);
 
  private:
   using Keys = std::array<Endpoint, 3>;  // size, group and instance of a collective
@@ -39,8 +40,8 @@ class BlockCollectives {
   size_t count() const { return devices_.size(); }
   // By group.
   std::vector<Keys> NewGroups(const std::string& scope);
-  // Every device's mean with those at its place in the other groups.
-  std::vector<Endpoint> MeanOverGroups(const std::string& scope, std::vector<Endpoint> parts);
+  // Every device's total with those at its place in the other groups.
+  std::vector<Endpoint> TotalOverGroups(const std::string& scope, Total total, std::vector<Endpoint> parts);
   NodeBuilder New(std::string_view op, const std::string& scope, std::string_view name, size_t device);
 
   StepNodes& nodes_;

@@ -2,17 +2,17 @@
 #include "core/strategies/replicator.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
-#include <tuple>
 
 #include "core/base/error.h"
 #include "core/base/nearest_number.h"
 #include "core/graph/batch_share.h"
 #include "core/inputs/step_request.h"
 #include "core/schedule/compile/op_traits.h"
+#include "core/strategies/batch_parts.h"
 #include "core/strategies/colocation.h"
+#include "core/strategies/replica_tensors.h"
 
 namespace lanescope {
 namespace {
@@ -25,25 +25,29 @@ class Replicator {
         info_(input.info),
         plan_(plan),
         role_(roles),
-        scope_(fmt::format("{}/", plan.strategy)),
-        first_(role_.size()) {}
+        first_(role_.size()) {
+    for (const auto& [name, axis] : spec_.batch_axis) CheckFeed(name, axis);
+    NumberNodes();
+    batch_.emplace(input, roles, replicas());
+    tensors_.emplace(input, plan, roles, *batch_, first_, num_copied_);
+  }
 
   ReplicatedGraph Run() {
     FindSparse();
-    for (const auto& [name, axis] : spec_.batch_axis) CheckFeed(name, axis);
-    NumberNodes();
-    AddSplits();
+    for (const auto& [name, axis] : spec_.batch_axis) tensors_->Split(name, axis);
     for (const NodeId id : graph_.node_ids()) AddCopiesOf(id);
     result_.spec = spec_;
     RenameStep();
-    for (Node& node : added_) result_.graph.AddNode(std::move(node));
+    for (Node& node : tensors_->TakeAdded()) result_.graph.AddNode(std::move(node));
     result_.graph.extra = graph_.extra;
     CheckShapes();
+    CheckParts();
     return {std::move(result_), first_};
   }
 
  private:
   using Role = ReplicaRole;
+  using Otherwise = ReplicaTensors::Otherwise;
 
   template <typename... Args>
   [[noreturn]] void Refuse(fmt::format_string<Args...> text, Args&&... args) const {
@@ -77,46 +81,16 @@ class Replicator {
     num_copied_ = next;
   }
 
-  static Node MakeNode(std::string name, std::string op) {
-    Node node;
-    node.name = std::move(name);
-    node.op = std::move(op);
-    return node;
-  }
-  NodeId Add(Node node) {
-    added_.push_back(std::move(node));
-    return NodeId(static_cast<size_t>(num_copied_) + added_.size() - 1);
-  }
-  NodeId AddConstant(const std::string& name, const Tensor& value) {
-    Node node = MakeNode(name, "Const");
-    node.attrs["dtype"] = value.dtype();
-    node.attrs["value"] = std::make_shared<const TensorAttr>(TensorAttr{value, ""});
-    return Add(std::move(node));
-  }
-
-  void AddSplits() {
-    for (const auto& [name, axis] : spec_.batch_axis) {
-      const NodeId fed = graph_.FindEndpoint(name).node;
-      const std::string scope = fmt::format("{}{}/", scope_, graph_.node(fed).name);
-      const NodeId dimension = AddConstant(scope + "axis", Tensor::Scalar<int32_t>(axis));
-      Node split = MakeNode(scope + "split", "Split");
-      split.device = "/device:CPU:0";
-      split.attrs["T"] = RemoveRef(info_.of({fed, 0}).dtype);
-      split.attrs["num_split"] = static_cast<int64_t>(replicas());
-      split.inputs = {{dimension, 0}, {first_[fed], 0}};
-      splits_[fed] = Add(std::move(split));
-    }
-  }
-
   void AddCopiesOf(NodeId id) {
     const bool replicated = role(id) == Role::kReplicated;
     for (int r = 0; r < (replicated ? replicas() : 1); ++r) {
       Node node = graph_.node(id);
       if (replicated) TakeBatchShare(replicas(), &node);
       if (replicated) node.name = ReplicaName(id, r);
-      SetDevice(id, replicated ? r : -1, &node);
+      plan_.SetDevice(id, replicated ? r : -1, &node);
       KeepColocation(id, r, &node);
-      for (Endpoint& input : node.inputs) input = replicated ? InReplica(input, r) : Joined(id, input);
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        node.inputs[i] = replicated ? tensors_->Taken(id, i, r) : Joined(id, node.inputs[i]);
       std::vector<NodeId> controls;
       for (const NodeId control : node.control_inputs) {
         const NodeId first = first_[control];
@@ -133,13 +107,6 @@ class Replicator {
     }
   }
 
-  // Nodes that the graph puts on the CPU stay there.
-  void SetDevice(NodeId id, int replica, Node* node) const {
-    if (node->device.find("CPU") != std::string::npos || node->device.find("cpu") != std::string::npos)
-      return;
-    if (std::string device = plan_.device(id, replica); !device.empty()) node->device = std::move(device);
-  }
-
   std::string ReplicaName(NodeId id, int r) const {
     return fmt::format("{}{}/{}", plan_.scope, r, graph_.node(id).name);
   }
@@ -154,16 +121,11 @@ class Replicator {
     });
   }
 
-  Endpoint InReplica(Endpoint of, int r) const {
-    if (const auto split = splits_.find(of.node); split != splits_.end()) return {split->second, r};
-    const NodeId first = first_[of.node];
-    return {role(of.node) == Role::kReplicated ? ReplicaAt(first, r) : first, of.output};
-  }
-
   // The tensor of the replicas that a node reads which is no replica.
   Endpoint Joined(NodeId reader, Endpoint of) {
     if (role(of.node) != Role::kReplicated) return {first_[of.node], of.output};
-    return Join(of, sparse_.contains(ScopeOf(graph_.node(reader).name)) ? Joint::kShares : Joint::kMean);
+    const bool is_sparse = sparse_.contains(ScopeOf(graph_.node(reader).name));
+    return tensors_->Joined(of, is_sparse ? Otherwise::kShares : Otherwise::kMean);
   }
 
   // The update's name scope, or the node itself where it has none.
@@ -184,90 +146,14 @@ class Replicator {
   }
   static bool IsInteger(DataType type) { return type == DataType::kInt32 || type == DataType::kInt64; }
 
-  Endpoint Rows(NodeId node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
-    Node join = MakeNode(scope + "concat", "ConcatV2");
-    SetDevice(node, -1, &join);
-    join.attrs["T"] = type;
-    join.attrs["N"] = static_cast<int64_t>(replicas());
-    join.attrs["Tidx"] = DataType::kInt32;
-    join.inputs = std::move(parts);
-    join.inputs.push_back({AddConstant(scope + "axis", Tensor::Scalar<int32_t>(0)), 0});
-    return {Add(std::move(join)), 0};
-  }
-  Endpoint Sum(NodeId node, const std::string& scope, DataType type, std::vector<Endpoint> parts) {
-    Node join = MakeNode(scope + "sum", "AddN");
-    SetDevice(node, -1, &join);
-    join.attrs["T"] = type;
-    join.attrs["N"] = static_cast<int64_t>(replicas());
-    join.inputs = std::move(parts);
-    return {Add(std::move(join)), 0};
-  }
-  Endpoint GrowingSum(NodeId node, const std::string& scope, DataType type,
-                      const std::vector<Endpoint>& parts) {
-    Endpoint sum = parts[0];
-    for (size_t r = 1; r < parts.size(); ++r) {
-      Node add = MakeNode(fmt::format("{}sum_{}", scope, r), "Add");
-      SetDevice(node, -1, &add);
-      add.attrs["T"] = type;
-      add.inputs = {sum, parts[r]};
-      sum = {Add(std::move(add)), 0};
-    }
-    return sum;
-  }
-
-  static bool IsFloating(DataType type) {
-    return type == DataType::kFloat || type == DataType::kHalf || type == DataType::kBfloat16 ||
-           type == DataType::kDouble;
-  }
-  // The share of a replica in a mean, as a number of this type.
-  Endpoint Share(const std::string& scope, DataType type) {
-    const NodeId share = AddConstant(scope + "share", Tensor::Scalar(1.0f / static_cast<float>(replicas())));
-    if (type == DataType::kFloat) return {share, 0};
-    Node cast = MakeNode(scope + "share_cast", "Cast");
-    cast.attrs["SrcT"] = DataType::kFloat;
-    cast.attrs["DstT"] = type;
-    cast.attrs["Truncate"] = false;
-    cast.inputs = {{share, 0}};
-    return {Add(std::move(cast)), 0};
-  }
-
-  // One tensor of the replicas' ones.
-  enum class Joint : uint8_t {
-    kMean,
-    kShares,  // all rows, each of which counts as much as in a mean: those of an embedding's gradient
-    kRows     // all rows as they are
-  };
-  Endpoint Join(Endpoint of, Joint joint) {
-    const std::tuple key{of.node, of.output, joint};
-    if (const auto known = joins_.find(key); known != joins_.end()) return known->second;
-    const DataType type = RemoveRef(info_.of(of).dtype);
-    const bool rows = joint != Joint::kMean;
-    const std::string scope = fmt::format("{}{}_{}/{}", scope_, graph_.node(of.node).name, of.output,
-                                          joint == Joint::kRows ? "rows/" : "");
-    std::vector<Endpoint> parts;
-    for (int r = 0; r < replicas(); ++r) parts.push_back(InReplica(of, r));
-    Endpoint joined = rows               ? Rows(of.node, scope, type, std::move(parts))
-                      : plan_.accumulate ? GrowingSum(of.node, scope, type, parts)
-                                         : Sum(of.node, scope, type, std::move(parts));
-    if (joint != Joint::kRows && !IsInteger(type)) {
-      if (!IsFloating(type)) Refuse("'{}' is no float", graph_.TensorName(of));
-      Node mean = MakeNode(scope + "mean", "Mul");
-      SetDevice(of.node, -1, &mean);
-      mean.attrs["T"] = type;
-      mean.inputs = {joined, Share(scope, type)};
-      joined = {Add(std::move(mean)), 0};
-    }
-    return joins_[key] = joined;
-  }
-
   // Fetches of replicas are joined; a target stands for all its replicas.
   void RenameStep() {
     const auto fetched = [&](const std::string& name) {
       const Endpoint of = graph_.FindEndpoint(name);
       if (role(of.node) != Role::kReplicated) return name;
       const bool scalar = info_.of(of).shape.rank() == 0;
-      const NodeId joined = Join(of, scalar ? Joint::kMean : Joint::kRows).node;
-      return added_[joined.index() - static_cast<size_t>(num_copied_)].name;
+      const Endpoint joined = tensors_->Joined(of, scalar ? Otherwise::kMean : Otherwise::kRows);
+      return tensors_->IsAdded(joined) ? tensors_->NameOf(joined) : result_.graph.TensorName(joined);
     };
     for (std::string& name : result_.spec.fetches) name = fetched(name);
     if (!spec_.loss.empty()) result_.spec.loss = fetched(spec_.loss);
@@ -311,18 +197,27 @@ class Replicator {
     return true;
   }
 
+  // No replica computes something of rows that others have.
+  void CheckParts() const {
+    const auto& problem = batch_->problem();
+    if (!problem) return;
+    const Node& node = graph_.node(problem->node);
+    Refuse(
+        "'{}' ({}) {}, so parts of the batch give other numbers than the whole: tensor-parallel leaves the "
+        "batch whole",
+        node.name, node.op, problem->why);
+  }
+
   const Graph& graph_;
   const RunSpec& spec_;
   const GraphInfo& info_;
   const ReplicaPlan& plan_;
   const IdVector<NodeId, Role>& role_;  // by node
-  const std::string scope_;             // of what is added
   IdVector<NodeId, NodeId> first_;      // by node: itself in the new graph, or its first replica
-  std::map<NodeId, NodeId> splits_;     // by fed node
-  std::map<std::tuple<NodeId, int, Joint>, Endpoint> joins_;  // by output
-  std::set<std::string> sparse_;                              // scopes
-  std::vector<Node> added_;
-  int num_copied_ = 0;  // nodes of the new graph that are of the old one
+  std::optional<BatchParts> batch_;
+  std::optional<ReplicaTensors> tensors_;
+  std::set<std::string> sparse_;  // scopes
+  int num_copied_ = 0;            // nodes of the new graph that are of the old one
   StepGraph result_;
 };
 
@@ -380,6 +275,11 @@ IdVector<NodeId, ReplicaRole> FindReplicaRoles(const Graph& graph, const RunSpec
       mine = Role::kReplicated;
   }
   return roles;
+}
+
+void ReplicaPlan::SetDevice(NodeId id, int replica, Node* node) const {
+  if (node->device.find("CPU") != std::string::npos || node->device.find("cpu") != std::string::npos) return;
+  if (std::string name = device(id, replica); !name.empty()) node->device = std::move(name);
 }
 
 ReplicatedGraph Replicate(const RewriteInput& input, const ReplicaPlan& plan,

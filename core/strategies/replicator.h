@@ -33,6 +33,9 @@ struct ReplicaPlan {
   // The device of a node's replica, and with -1 of a node that is written once; empty: as the node says.
   std::function<std::string(NodeId node, int replica)> device;
   bool accumulate = false;  // sums of the replicas grow one by one, so that none waits for the others
+
+  // Nodes that the graph puts on the CPU stay there.
+  void SetDevice(NodeId id, int replica, Node* node) const;
 };
 
 struct ReplicatedGraph {
@@ -40,9 +43,9 @@ struct ReplicatedGraph {
   IdVector<NodeId, NodeId> first;  // by node of the old graph: itself in the new one, or its first replica
 };
 
-// Variables are shared; what other nodes read of the replicas is their mean, or all their rows. Throws
-// InvalidArgument where the batch cannot be shared out, naming the node in the way.
-// Replicas of a node follow each other.
+// Variables are shared; what other nodes read of the replicas is what the whole batch gives: all their rows,
+// their sum, or their mean (batch_parts.h). Throws InvalidArgument where the batch cannot be shared out,
+// naming the node in the way. Replicas of a node follow each other.
 inline NodeId ReplicaAt(NodeId first, int replica) { return NodeId(first.number() + replica); }
 
 ReplicatedGraph Replicate(const RewriteInput& input, const ReplicaPlan& plan,

@@ -84,10 +84,11 @@ class Writer {
     if (at(id).added || parts_.IsRead(id)) return true;
     return at(id).updates && IsElementwise(graph_.node(id));
   }
-  bool IsMeanOfReplicas(NodeId id) const {
-    const Node& node = graph_.node(id);
-    return at(id).added && node.op == "Mul" && graph_.node(node.inputs[0].node).op == "AddN";
+  std::optional<ReplicaTotal> TotalAt(NodeId id) const {
+    return at(id).added ? TotalOfReplicas(graph_, id, count()) : std::nullopt;
   }
+  // By replica, what a total is of.
+  const std::vector<Endpoint>& TensorsOf(NodeId id) const { return graph_.node(TotalAt(id)->sum).inputs; }
 
   // --- nodes as they were ---
 
@@ -188,10 +189,10 @@ class Writer {
       Write(of.node);
       return shards_.at(key);
     }
-    Shards parts = parts_.IsRead(of.node)      ? CopyInParts(of.node, ElementsOf(of))
-                   : IsMeanOfReplicas(of.node) ? Scattered(of.node)
-                   : IsCopiedInParts(of)       ? CopyInParts(of.node, ElementsOf(of))
-                                               : Split(of);
+    Shards parts = parts_.IsRead(of.node) ? CopyInParts(of.node, ElementsOf(of))
+                   : TotalAt(of.node)     ? Scattered(of.node)
+                   : IsCopiedInParts(of)  ? CopyInParts(of.node, ElementsOf(of))
+                                          : Split(of);
     return shards_[key] = std::move(parts);
   }
 
@@ -229,7 +230,7 @@ class Writer {
 
   // --- gradients ---
 
-  // Means that updates of one block's variables read in parts, at first or after arithmetic in parts.
+  // Totals that updates of one block's variables read in parts, at first or after arithmetic in parts.
   void FindScattered() {
     for (const NodeId id : graph_.TopologicalOrder()) {
       const NodeId variable = parts_.UpdatedBy(id);
@@ -240,9 +241,9 @@ class Writer {
         const Endpoint of = open.back();
         open.pop_back();
         if (ElementsOf(of) != elements || parts_.Has(of.node) || summed_with_.contains(of.node)) continue;
-        if (IsMeanOfReplicas(of.node)) {
-          const std::pair key{BlockOf(graph_.node(variable).name), RemoveRef(info_.of(of).dtype)};
-          std::vector<NodeId>& together = summed_together_[key];
+        if (const auto total = TotalAt(of.node)) {
+          const std::string block = BlockOf(graph_.node(variable).name);
+          auto& together = summed_together_[{block, RemoveRef(info_.of(of).dtype), total->total}];
           together.push_back(of.node);
           summed_with_[of.node] = &together;
         } else if (IsCopiedInParts(of)) {
@@ -253,25 +254,26 @@ class Writer {
     }
   }
 
-  // The mean of the replicas' tensors, part r on device r.
-  Shards Scattered(NodeId mean) {
-    const auto together = summed_with_.find(mean);
-    Scatter(together != summed_with_.end() ? *together->second : std::vector{mean});
-    return shards_.at({mean, 0});
+  // The total of the replicas' tensors, part r on device r.
+  Shards Scattered(NodeId total) {
+    const auto together = summed_with_.find(total);
+    Scatter(together != summed_with_.end() ? *together->second : std::vector{total});
+    return shards_.at({total, 0});
   }
 
-  void Scatter(const std::vector<NodeId>& means) {
+  // All are sums, or all are means.
+  void Scatter(const std::vector<NodeId>& totals) {
     std::vector<Shards> tensors;
     std::vector<int64_t> elements;
-    for (const NodeId mean : means) {
+    for (const NodeId total : totals) {
       Shards& own = tensors.emplace_back();
-      for (const Endpoint of : graph_.node(graph_.node(mean).inputs[0].node).inputs)
-        own.push_back(Whole(of, at(of.node)));
-      elements.push_back(ElementsOf({mean, 0}));
+      for (const Endpoint of : TensorsOf(total)) own.push_back(Whole(of, at(of.node)));
+      elements.push_back(ElementsOf({total, 0}));
     }
+    const NodeId id = totals[0];
     std::vector<Shards> parts =
-        CollectivesAt(means[0]).ScatterMean(ScopeOf({means[0], 0}), tensors, elements, OverAt(means[0]));
-    for (size_t i = 0; i < means.size(); ++i) shards_[{means[i], 0}] = std::move(parts[i]);
+        CollectivesAt(id).Scatter(ScopeOf({id, 0}), TotalAt(id)->total, tensors, elements, OverAt(id));
+    for (size_t i = 0; i < totals.size(); ++i) shards_[{totals[i], 0}] = std::move(parts[i]);
   }
 
   // By device: where the backward pass is over, which all gradients that are scattered wait for; or none.
@@ -284,7 +286,7 @@ class Writer {
       NodeBuilder all = added_.New(
           "NoOp", fmt::format("{}/over_{}_{}", sharding_.strategy, at(mean).place, r), DevicesAt(mean)[r]);
       for (const auto& [each, together] : summed_with_) {
-        const Endpoint gradient = graph_.node(graph_.node(each).inputs[0].node).inputs[r];
+        const Endpoint gradient = TensorsOf(each)[r];
         if (at(each).place == at(mean).place) all.ControlInput(Whole(gradient, at(gradient.node)));
       }
       over[r] = all.Build().node;
@@ -380,7 +382,7 @@ class Writer {
   std::map<std::pair<NodeId, int>, Shards> shards_;
   std::map<std::tuple<NodeId, int, int>, Shards> gathered_;  // by output and pass
   std::map<BlockOfPass, std::vector<Endpoint>> together_;
-  std::map<std::pair<std::string, DataType>, std::vector<NodeId>> summed_together_;  // by block
+  std::map<std::tuple<std::string, DataType, Total>, std::vector<NodeId>> summed_together_;  // by block
   std::map<NodeId, const std::vector<NodeId>*> summed_with_;
   BlockReaders readers_;
   StepGraph result_;

@@ -107,6 +107,24 @@ ModuleTree ModuleTree::BesideGraph(const std::string& graph) {
   }
 }
 
+std::string LineOfNode(const std::string& graph, std::string_view node) {
+  const auto path = std::filesystem::path(graph).replace_extension(".modules.json");
+  if (graph.empty() || !std::filesystem::exists(path)) return "";
+  ordered_json root;
+  try {
+    root = ordered_json::parse(ReadFile(path.string(), kMostBytes), nullptr, false);
+  } catch (const Error&) {
+    return "";  // of which whoever needs the modules hears
+  }
+  if (!root.is_object() || !root.contains("lines") || !root["lines"].is_object()) return "";
+  for (const auto& [line, nodes] : root["lines"].items()) {
+    for (const ordered_json& each : nodes) {
+      if (each.is_string() && each.get_ref<const std::string&>() == node) return line;
+    }
+  }
+  return "";
+}
+
 size_t ModuleTree::Nearest(std::string_view path) const {
   for (; !path.empty(); path = ParentOf(path)) {
     const auto at = by_path_.find(path);

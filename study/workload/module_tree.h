@@ -48,4 +48,8 @@ class ModuleTree {
   std::map<std::string, size_t, std::less<>> by_path_;
 };
 
+// The line of the model that a node stands for ("model.py:12"), by MODEL.modules.json beside the graph, whose
+// "lines" are {LINE: [NODE]}; empty: nothing says it.
+std::string LineOfNode(const std::string& graph, std::string_view node);
+
 }  // namespace lanescope::study

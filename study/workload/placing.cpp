@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/collective/joint_launch.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/strategy.h"
 #include "exec/device/backends.h"
 #include "study/workload/external_strategy.h"
+#include "study/workload/module_tree.h"
 
 namespace lanescope::study {
 namespace {
@@ -26,11 +28,27 @@ bool IsModelledCluster(const Machine& machine) {
          });
 }
 
+// An error names its node first: the line of the model that the node stands for is put behind it, where an
+// export knows it.
+StepGraph Rewrite(const Workload& workload, const std::string& strategy, const RewriteInput& input) {
+  try {
+    return RewriteByStrategy(strategy, input);
+  } catch (const Error& error) {
+    const std::string& message = error.message();
+    const size_t begin = message.find('\''), end = message.find('\'', begin + 1);
+    if (begin == std::string::npos || end == std::string::npos) throw;
+    const std::string line = LineOfNode(workload.path(), message.substr(begin + 1, end - begin - 1));
+    if (line.empty()) throw;
+    throw Error(error.code(), fmt::format("{} at {}{}", message.substr(0, end + 1), Printable(line),
+                                          message.substr(end + 1)));
+  }
+}
+
 PlacedGraph PlaceAsItIs(const Workload& workload, const std::string& strategy, const Machine& machine,
                         const CostModel& costs, const PlaceOptions& options) {
   if (IsGraphStrategy(strategy)) {
     StepGraph step =
-        RewriteByStrategy(strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
+        Rewrite(workload, strategy, {workload.graph(), workload.spec(), workload.info(), machine, costs});
     WorkloadOptions same;
     same.soft_placement = workload.placer().soft_placement;
     same.all_reduce = workload.all_reduce();

@@ -40,8 +40,8 @@ TEST(DataParallelTest, ReplicasTrainLikeOneModel) {
   }
 }
 
-// y = x w, loss = mean(y^2), w -= dloss/dw by hand: every GPU has a replica on half of the batch, the
-// variable stands once, and what is fetched is the mean.
+// y = x w, loss = sum(y^2) / 2, w -= dloss/dw by hand: every GPU has a replica on half of the batch, the
+// variable stands once, and the gradient is the sum of the replicas' ones.
 TEST(DataParallelTest, EachGpuHasAReplicaAndVariablesStandOnce) {
   GraphBuilder builder;
   const Endpoint x = builder.Placeholder("x", DataType::kFloat, Shape{kUnknownDim, 4});
@@ -71,7 +71,8 @@ TEST(DataParallelTest, EachGpuHasAReplicaAndVariablesStandOnce) {
   EXPECT_EQ(again.info().of(graph.FindEndpoint("replica_1/y")).shape, (Shape{3, 1}));
   EXPECT_EQ(again.info().of(graph.FindEndpoint(written.spec.fetches[1])).shape, (Shape{6, 1})) << "all rows";
   const Node& update = graph.node(graph.FindNode("train/update_w/Apply"));
-  EXPECT_EQ(graph.node(update.inputs[2].node).op, "Mul") << "the mean";
+  EXPECT_EQ(graph.node(update.inputs[2].node).op, "AddN") << "the sum";
+  EXPECT_EQ(again.info().of(graph.FindEndpoint(written.spec.fetches[0])).shape, (Shape{4, 1}));
   const Machine machine = VirtualMachine(2, 1);
   const Schedule schedule = CompileStep(Place(workload, "data-parallel", machine, RooflineCost()), machine);
   EXPECT_NO_THROW(VerifySchedule(graph, schedule));

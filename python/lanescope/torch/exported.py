@@ -54,6 +54,11 @@ class Exported:
 
     def modules_json(self) -> str:
         """What turns placements into those of other libraries: modules, parameters with their further names, and the
-        order in which modules work."""
+        order in which modules work; and by line of the model its nodes, for messages."""
         order = dict.fromkeys(call.module for call in self.calls if not call.module.startswith("gradients/"))
-        return json.dumps({"modules": self.modules, "parameters": self.parameters, "tied": self.tied, "order": list(order)})
+        lines = {}
+        for call in self.calls:
+            if call.line and call.nodes:
+                lines.setdefault(call.line, []).extend(call.nodes)
+        return json.dumps({"modules": self.modules, "parameters": self.parameters, "tied": self.tied, "order": list(order),
+                           "lines": lines})

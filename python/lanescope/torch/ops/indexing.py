@@ -112,9 +112,16 @@ def _counted(e, target, ignored):
     return mask, select(e, mask, target, e.scalar(0, target.dtype), target.shape)
 
 
+def _counts(e, mask, safe, weight, dtype):
+    """By row how much its target counts."""
+    if weight is None:
+        return e.cast(mask, dtype)
+    return select(e, mask, gather(e, weight, safe, 0, mask.shape), e.scalar(0, dtype), mask.shape)
+
+
 @rule("nll_loss_forward.default")
 def nll_loss_forward(e, node, log_p, target, weight, reduction, ignored):
-    if weight is not None or log_p.rank != 2:
+    if log_p.rank != 2:
         return None
     mask, safe = _counted(e, target, ignored)
     rows = log_p.shape[0]
@@ -123,7 +130,10 @@ def nll_loss_forward(e, node, log_p, target, weight, reduction, ignored):
     picked = e.op("GatherNd", [e.plain(log_p), places.ref], log_p.dtype, (rows,),
                   types={"Tparams": log_p.dtype, "Tindices": target.dtype})
     losses = select(e, mask, e.unary("Neg", picked), e.scalar(0, log_p.dtype), (rows,))
-    total = e.reduce("Sum", e.cast(mask, log_p.dtype), None, False)
+    counts = _counts(e, mask, safe, weight, log_p.dtype)
+    if weight is not None:
+        losses = e.binary("Mul", losses, counts)
+    total = e.reduce("Sum", counts, None, False)
     if reduction == 0:
         return losses, e.scalar(0, log_p.dtype)
     loss = e.reduce("Sum", losses, None, False)
@@ -132,12 +142,14 @@ def nll_loss_forward(e, node, log_p, target, weight, reduction, ignored):
 
 @rule("nll_loss_backward.default")
 def nll_loss_backward(e, node, gradient, log_p, target, weight, reduction, ignored, total):
-    if weight is not None or log_p.rank != 2:
+    if log_p.rank != 2:
         return None
     mask, safe = _counted(e, target, ignored)
     rows, classes = log_p.shape
     each = e.binary("RealDiv", gradient, total) if reduction == 1 else gradient
     each = select(e, mask, e.unary("Neg", each), e.scalar(0, log_p.dtype), (rows,))
+    if weight is not None:
+        each = e.binary("Mul", each, _counts(e, mask, safe, weight, log_p.dtype))
     numbers = [e.const(classes, "int32"), e.const(1, log_p.dtype), e.const(0, log_p.dtype)]
     places = e.op("OneHot", [safe.ref, *numbers], log_p.dtype, (rows, classes), axis=-1,
                   types={"T": log_p.dtype, "TI": Dtype(safe.dtype)})

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/strategies/batch_rules.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "core/strategies/batch_rule.h"
+
+namespace lanescope {
+namespace {
+
+// Integers that count rows mean rows of a part there, and nothing else.
+bool MayCountRows(const Node& node) {
+  static const std::set<std::string_view> kOps = {"Identity",
+                                                  "StopGradient",
+                                                  "Cast",
+                                                  "Reshape",
+                                                  "ExpandDims",
+                                                  "Squeeze",
+                                                  "Transpose",
+                                                  "BroadcastTo",
+                                                  "Tile",
+                                                  "Pack",
+                                                  "ConcatV2",
+                                                  "StridedSlice",
+                                                  "FloorMod",
+                                                  "Mod",
+                                                  "Mul",
+                                                  "AddV2",
+                                                  "Add",
+                                                  "Sub",
+                                                  "SelectV2",
+                                                  "Select",
+                                                  "GatherNd",
+                                                  "GatherV2",
+                                                  "ScatterNd",
+                                                  "TensorScatterAdd",
+                                                  "TensorScatterSub",
+                                                  "TensorScatterUpdate",
+                                                  "UnsortedSegmentSum",
+                                                  "Shape",
+                                                  "Size",
+                                                  "Rank",
+                                                  "ShapeN",
+                                                  "ZerosLike",
+                                                  "OnesLike"};
+  return kOps.contains(node.op);
+}
+
+BatchRuleFunction FindRule(const Node& node) {
+  if (node.FindAttr("_lanescope_cost") != nullptr) return nullptr;
+  if (const auto rule = FindViewBatchRule(node)) return rule;
+  if (const auto rule = FindLookupBatchRule(node)) return rule;
+  return FindArithmeticBatchRule(node);
+}
+
+// Without a rule for the op rows are rows, and whatever has none of them is a mean over the batch.
+void GiveUnknown(BatchRule& rule) {
+  BatchPart made;
+  bool terms = rule.AnyRows();
+  for (size_t i = 0; i < rule.num_inputs(); ++i) {
+    made.degree = std::max(made.degree, rule.in(i).degree);
+    terms = terms || !rule.in(i).is_same();
+  }
+  for (size_t k = 0; k < rule.num_outputs(); ++k) {
+    BatchPart given = made;
+    if (const auto axis = rule.AxisOfRows(k))
+      given.layout = InParts(*axis);
+    else
+      given.is_known = !terms;
+    rule.GiveExactly(k, given);
+  }
+}
+
+}  // namespace
+
+BatchChoice ChooseBatchParts(const BatchQuery& query) {
+  BatchRule rule(query);
+  const BatchRuleFunction function = FindRule(query.node);
+  const bool counts = std::ranges::any_of(query.parts, &BatchPart::counts_rows);
+  if (function != nullptr && counts && !MayCountRows(query.node)) rule.Fail("numbers the rows of the batch");
+  if (function != nullptr && !rule.failed()) function(rule);
+  if (function == nullptr || rule.failed()) GiveUnknown(rule);
+  BatchChoice choice = rule.TakeChoice();
+  if (function == nullptr) choice.problem.clear();
+  if (!choice.problem.empty()) choice.inputs = query.parts;
+  return choice;
+}
+
+}  // namespace lanescope

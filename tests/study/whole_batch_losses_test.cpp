@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Losses that are no plain mean over the batch, where strategies share the batch out: the truth is one
+// device.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/strategies/graph_strategy.h"
+#include "graphs/ops.h"
+#include "graphs/optimizer.h"
+#include "study/workload/placing.h"
+#include "tests/study/rewritten_graph.h"
+
+namespace lanescope::study {
+namespace {
+
+namespace op = graphs::op;
+using graphs::Scope;
+using ::testing::HasSubstr;
+
+constexpr int64_t kRows = 16, kWide = 4;
+
+// A loss is made of the outputs of a model of two layers, and of how much each row of the batch counts.
+struct Rows {
+  Scope& s;
+  Endpoint outputs;  // [batch, columns]
+  Endpoint losses;   // [batch]
+  Endpoint counts;   // [batch], of which parts of the batch have other sums
+};
+using Loss = std::function<Endpoint(const Rows&)>;
+
+Workload ModelWith(const Loss& loss) {
+  Scope s;
+  RunSpec spec;
+  FeedSpec& rows = spec.feeds["x"];
+  rows.shape = Shape{kRows, kWide};
+  rows.generator = "uniform";
+  FeedSpec& counts = spec.feeds["counts"];
+  counts.shape = Shape{kRows};
+  counts.values = Tensor::FromValues(Shape{kRows}, std::vector<float>{1, 1, 1, 1, 1, 1, 0, 1,  //
+                                                                      0, 0, 0, 0, 2, 0, 0, 0});
+  spec.batch_axis = {{"x", 0}, {"counts", 0}};
+  const Endpoint x = op::Placeholder(s, DataType::kFloat, {.name = "x", .shape = {kUnknownDim, kWide}});
+  const Endpoint count = op::Placeholder(s, DataType::kFloat, {.name = "counts", .shape = {kUnknownDim}});
+  const auto weight = [&](const std::string& name) {
+    std::vector<float> values(kWide * kWide);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(3 * i + name.back()));
+    return s.NewVariable(Tensor::FromValues(Shape{kWide, kWide}, values), {.name = name}).value;
+  };
+  const Endpoint hidden = op::Tanh(s, op::MatMul(s, x, weight("h/0/w")));
+  const Endpoint y = op::MatMul(s, hidden, weight("h/1/w"));
+  const Endpoint made = loss({s, y, op::Sum(s, op::Square(s, op::Sub(s, y, 0.5f)), {1}), count});
+  graphs::GradientDescentOptimizer descent(0.05f);
+  const Endpoint step = descent.Minimize(s, made);
+  const Endpoint init = graphs::InitializeVariables(s);
+  spec.loss = s.graph().TensorName(made);
+  spec.fetches = {spec.loss};
+  spec.targets = {s.graph().node(step.node).name};
+  spec.init = {s.graph().node(init.node).name};
+  return {"losses", s.Take(), spec};
+}
+
+Endpoint WeightedSum(const Rows& of) { return op::Sum(of.s, op::Mul(of.s, of.losses, of.counts), {0}); }
+Endpoint AllCounts(const Rows& of) { return op::Sum(of.s, of.counts, {0}); }
+
+Endpoint MeanLoss(const Rows& of) { return op::Mean(of.s, of.losses, {0}); }
+Endpoint SumLoss(const Rows& of) { return op::Mul(of.s, WeightedSum(of), 0.1f); }
+Endpoint MaskedMean(const Rows& of) { return op::RealDiv(of.s, WeightedSum(of), AllCounts(of)); }
+Endpoint MaskedMeanOfOne(const Rows& of) {
+  return op::RealDiv(of.s, WeightedSum(of), op::Maximum(of.s, AllCounts(of), 1.0f));
+}
+Endpoint SumAndMean(const Rows& of) { return op::AddV2(of.s, SumLoss(of), MeanLoss(of)); }
+// The second factor's gradient goes through the divisor.
+Endpoint LearnedCounts(const Rows& of) {
+  const Endpoint counts = op::Sigmoid(of.s, op::Sum(of.s, of.outputs, {1}));
+  return op::RealDiv(of.s, op::Sum(of.s, op::Mul(of.s, of.losses, counts), {0}), op::Sum(of.s, counts, {0}));
+}
+// Columns of the batch with mean 0 and variance 1.
+Endpoint Standardized(const Rows& of) {
+  const Endpoint mean = op::Mean(of.s, of.outputs, {0});
+  const Endpoint far = op::Sub(of.s, of.outputs, mean);
+  const Endpoint variance = op::Mean(of.s, op::Square(of.s, far), {0});
+  const Endpoint unit = op::Mul(of.s, far, op::Rsqrt(of.s, op::AddV2(of.s, variance, 1e-3f)));
+  return op::Mean(of.s, op::Mul(of.s, op::Sum(of.s, op::Sigmoid(of.s, unit), {1}), of.counts), {0});
+}
+
+void ExpectLikeOneDevice(const Loss& loss, const std::vector<std::pair<std::string, int>>& strategies) {
+  const Workload workload = ModelWith(loss);
+  for (const int steps : {1, 3}) {
+    const double one = LossAfter(workload, "single", VirtualMachine(1, 1), steps);
+    for (const auto& [strategy, gpus] : strategies) {
+      const double found = LossAfter(workload, strategy, VirtualMachine(gpus, 1), steps);
+      EXPECT_NEAR(found / one, 1, 2e-6) << strategy << " on " << gpus << " after " << steps;
+    }
+  }
+}
+const std::vector<std::pair<std::string, int>> kByReplicas = {
+    {"data-parallel", 2},        {"data-parallel", 4},         {"fsdp", 2}, {"zero1", 4}, {"zero2", 2},
+    {"data-parallel+fsdp:2", 4}, {"fsdp+tensor-parallel:2", 4}};
+const std::vector<std::pair<std::string, int>> kByStages = {
+    {"pipeline", 2}, {"pipeline-gpipe", 2}, {"pipeline-zero-bubble", 2}, {"data-parallel+pipeline:2", 4}};
+
+// Law: whatever the loss makes of the batch, parts of it train as the whole does.
+TEST(WholeBatchLossesTest, ReplicasTrainLikeOneDevice) {
+  for (const auto loss :
+       {&MeanLoss, &SumLoss, &MaskedMean, &MaskedMeanOfOne, &SumAndMean, &LearnedCounts, &Standardized})
+    ExpectLikeOneDevice(loss, kByReplicas);
+}
+
+// Law: micro-batches do, where what counts is fed.
+TEST(WholeBatchLossesTest, MicroBatchesTrainLikeOneDevice) {
+  for (const auto loss : {&MeanLoss, &SumLoss, &MaskedMean, &MaskedMeanOfOne, &SumAndMean})
+    ExpectLikeOneDevice(loss, kByStages);
+}
+
+// Law: a plain mean needs nothing beside the means of gradients; a divisor is one sum more, and a sum of
+// losses has sums of gradients.
+TEST(WholeBatchLossesTest, WhatIsJoinedIsSaidByTheLoss) {
+  const auto count = [&](const Loss& loss, std::string_view op) {
+    return CountOf(op, StepBy("data-parallel", ModelWith(loss), 2).graph);
+  };
+  EXPECT_EQ(count(&MaskedMean, "AddN"), count(&MeanLoss, "AddN") + 1);
+  const Graph graph = StepBy("data-parallel", ModelWith(&SumLoss), 2).graph;
+  const Workload model = ModelWith(&SumLoss);
+  for (const Node& node : graph.nodes()) {
+    if (node.op != "ResourceApplyGradientDescent") continue;
+    EXPECT_EQ(graph.node(node.inputs[2].node).op, "AddN") << node.name;
+  }
+}
+
+// Law: micro-batches that would need a sum over all of them before it is there are refused with the node.
+TEST(WholeBatchLossesTest, MicroBatchesCannotWaitForEachOther) {
+  for (const auto loss : {&LearnedCounts, &Standardized}) {
+    const std::string refusal = RefusalOf([&] { StepBy("pipeline", ModelWith(loss), 2); });
+    EXPECT_THAT(refusal, HasSubstr("pipeline: '"));
+    EXPECT_THAT(refusal, HasSubstr("summed over the whole batch"));
+  }
+}
+
+// Law: what sets rows of the batch against each other is refused with the node and what it does.
+TEST(WholeBatchLossesTest, RowsCannotMeet) {
+  const auto refused = [&](const std::function<Endpoint(const Rows&)>& loss) {
+    const Workload workload = ModelWith(loss);
+    const std::string refusal = RefusalOf([&] { StepBy("data-parallel", workload, 2); });
+    EXPECT_EQ(RefusalOf([&] { StepBy("fsdp", workload, 2); }).substr(4), refusal.substr(refusal.find(':')));
+    return refusal;
+  };
+  EXPECT_THAT(refused([](const Rows& of) { return op::Mean(of.s, op::Cumsum(of.s, of.losses, 0), {0}); }),
+              HasSubstr("'Cumsum' (Cumsum) goes along the rows of the batch"));
+  EXPECT_THAT(refused([](const Rows& of) {
+                const Endpoint pairs = op::MatMul(of.s, of.outputs, of.outputs, {.transpose_b = true});
+                return op::Mean(of.s, pairs, {0, 1});
+              }),
+              HasSubstr("sets rows of the batch against each other"));
+  EXPECT_THAT(refused([](const Rows& of) { return op::Max(of.s, of.losses, {0}); }),
+              HasSubstr("(Max) compares rows of the batch"));
+  EXPECT_THAT(refused([](const Rows& of) {
+                return op::Mean(of.s, op::Sum(of.s, op::ReverseV2(of.s, of.outputs, {0}), {1}), {0});
+              }),
+              HasSubstr("turns the rows of the batch round"));
+}
+
+}  // namespace
+}  // namespace lanescope::study
