@@ -24,8 +24,8 @@ import time
 
 def _arguments():
   parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-  parser.add_argument('--models', default='deepconn,cifar10')
-  parser.add_argument('--modes', default='eager,compiled')
+  parser.add_argument('--models', default='deepconn,cifar10,gpt')
+  parser.add_argument('--modes', default='eager,compiled,graph')
   parser.add_argument('--warmup', type=int, default=10)
   parser.add_argument('--steps', type=int, default=50)
   parser.add_argument('--threads', type=int, default=0)
