@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "cli/interrupt.h"
 #include "cli/line_width.h"
@@ -34,11 +35,12 @@ struct Asked {
 };
 
 Asked Read(const PlanOptions& options) {
+  plans::ModelShape model = study::ReadModelShape(options.model);  // first: another graph has no plan at all
   if (options.machine.empty())
     Throw(Code::kInvalidArgument, "a plan is for a machine by name: --machine dgx-h100:64");
   if (options.global_batch == 0)
     Throw(Code::kInvalidArgument, "a plan is for a batch: --global-batch N, with N sequences in a step");
-  return {study::ReadModelShape(options.model), plans::NamedMachine(options.machine)};
+  return {std::move(model), plans::NamedMachine(options.machine)};
 }
 
 std::string BytesText(double bytes) { return FormatBytes(static_cast<int64_t>(std::min(bytes, 0x1p62))); }

@@ -29,6 +29,7 @@ class Replicator {
     for (const auto& [name, axis] : spec_.batch_axis) CheckFeed(name, axis);
     NumberNodes();
     batch_.emplace(input, roles, replicas());
+    CheckParts();  // before what its problem leads to
     tensors_.emplace(input, plan, roles, *batch_, first_, num_copied_);
   }
 
@@ -41,7 +42,6 @@ class Replicator {
     for (Node& node : tensors_->TakeAdded()) result_.graph.AddNode(std::move(node));
     result_.graph.extra = graph_.extra;
     CheckShapes();
-    CheckParts();
     return {std::move(result_), first_};
   }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -81,9 +82,12 @@ class GraphReader {
 
  private:
   [[noreturn]] void Refuse(const std::string& why) const {
-    Throw(Code::kInvalidArgument,
-          "{} is no model's shape: {}; name a .json file with one, or a published model", Printable(where_),
-          why);
+    Throw(
+        Code::kInvalidArgument,
+        "{} is no model's shape: {}. A plan needs an embedding of tokens and one stack of equal layers: name "
+        "a .json file with them or a published model, or simulate the graph by --strategy, as "
+        "data-parallel, on a --machine FILE",
+        Printable(where_), why);
   }
 
   // Variables that are read, not those of the optimizer.
@@ -127,7 +131,7 @@ class GraphReader {
       batch_ = tokens[0];
       tokens_ = tokens[1];
     }
-    if (largest.rows == 0) Refuse("it gathers rows of no embedding");
+    if (largest.rows == 0) Refuse("it gathers rows of no embedding, as models of images do not");
     return largest;
   }
 
@@ -138,6 +142,7 @@ class GraphReader {
       if (most == nullptr || numbered.size() > most->size()) most = &numbered;
     }
     if (most == nullptr) Refuse("it has no layers under numbered scopes, as h/0/");
+    CheckOneStack(*most);
     const auto* before = &*most->begin();
     for (const auto& layer : *most) {
       const bool begins_experts = layer.second.HasExperts() && !before->second.HasExperts();
@@ -146,6 +151,20 @@ class GraphReader {
       before = &layer;
     }
     return *most;
+  }
+
+  // Encoder and decoder of one model are two.
+  void CheckOneStack(const LayersByNumber& stack) const {
+    constexpr std::ptrdiff_t kLeastMatrices = 4;  // of attention two, of its network two
+    std::string scopes;
+    for (const auto& [scope, numbered] : layers_) {
+      const auto of_layer = [&](const NamedMatrix& matrix) { return matrix.Beside(hidden_) > 0; };
+      const bool is_layer = std::ranges::any_of(numbered, [&](const auto& layer) {
+        return std::ranges::count_if(layer.second.matrices, of_layer) >= kLeastMatrices;
+      });
+      if (is_layer || &numbered == &stack) scopes += (scopes.empty() ? "'" : ", '") + scope + "'";
+    }
+    if (scopes.find(", ") != std::string::npos) Refuse("it has several stacks of layers, under " + scopes);
   }
 
   // The first attention has queries as [batch, heads, tokens, size], with the middle ones the other way

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sims/plans/layer_matrices.h"
 
-#include <initializer_list>
 #include <optional>
 #include <set>
 #include <utility>
@@ -14,7 +13,7 @@ namespace {
 using Sizes = std::multiset<int64_t>;
 
 // Takes the sizes out where all are there.
-bool Take(Sizes* from, std::initializer_list<int64_t> sizes) {
+bool Take(Sizes* from, const Sizes& sizes) {
   Sizes rest = *from;
   for (const int64_t size : sizes) {
     const auto found = rest.find(size);
@@ -89,13 +88,15 @@ LayerSizes SizesOfLayer(const std::vector<NamedMatrix>& matrices, int64_t hidden
   LayerSizes layer = stacks.empty() ? LayerSizes() : SizesOfExperts(stacks, hidden);
   const int64_t all = heads.count * heads.size;
   for (int64_t kv = heads.count; kv >= 1; --kv) {
-    Sizes rest = sizes;
+    if (heads.count % kv != 0) continue;
     const int64_t own = kv * heads.size;
-    if (heads.count % kv != 0 || !(Take(&rest, {all + 2 * own, all}) || Take(&rest, {all, own, own, all})))
-      continue;
-    if (!TakeNetwork(std::move(rest), &layer)) continue;
-    layer.kv_heads = kv;
-    return layer;
+    // Both are tried to the end: a network's matrix may be as wide as one of queries, keys and values.
+    for (const Sizes& attention : {Sizes{all + 2 * own, all}, Sizes{all, own, own, all}}) {
+      Sizes rest = sizes;
+      if (!Take(&rest, attention) || !TakeNetwork(std::move(rest), &layer)) continue;
+      layer.kv_heads = kv;
+      return layer;
+    }
   }
   if (layer.experts > 0)
     Throw(Code::kInvalidArgument,

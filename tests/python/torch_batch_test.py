@@ -87,6 +87,19 @@ def test_what_fixes_the_batch_is_named_with_its_line(make, what):
     assert export(model, torch.ones(4, 6), batch_axis=None).notes == []
 
 
+class Standardized(nn.Module):
+    def forward(self, x):
+        x = x.tanh()
+        return (x - x.mean(0)) / x.std(0)
+
+
+def test_what_fixes_the_batch_in_a_gradient_is_named_with_the_line_that_it_derives():
+    """The gradient of a deviation has 2 / (batch - 1); PyTorch calls it behind the model's lines."""
+    model = nn.Sequential(nn.Linear(6, 6), Standardized())
+    with pytest.raises(ValueError, match=r"aten::mul of the gradient of module '1' \(torch_batch_test\.py:\d+\): it computes with"):
+        export(model, torch.ones(4, 6), torch.optim.SGD(model.parameters(), 0.1), lambda y: y.square().mean(), batch_axis=0)
+
+
 def test_a_batch_that_inputs_do_not_share_is_told_apart():
     class Scaled(nn.Module):
         def forward(self, x, scale):

@@ -141,9 +141,30 @@ def test_refuses_what_sets_rows_against_each_other(mix, expected, tmp_path):
     exported = lanescope.torch.export(model, (torch.randn(8, 4),), torch.optim.SGD(model.parameters(), 0.1),
                                       lambda y: y.square().mean(), batch_axis=0)
     exported.save(str(tmp_path / "model.pb"))
-    done = subprocess.run([os.environ["LANESCOPE"], "place", tmp_path / "model.pb", "--strategy", "data-parallel", "--machine",
-                           MACHINES / "two-virtual-gpus.json"], capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    message = done.stderr.strip()
-    assert len(message.splitlines()) == 1 and message.startswith("error: InvalidArgument: data-parallel: '"), message
-    assert expected in message and " at torch_losses_test.py:" in message, message
+    check_refusals(tmp_path / "model.pb", expected)
+
+
+def check_refusals(graph, expected):
+    for strategy in ("data-parallel", "pipeline"):
+        done = subprocess.run([os.environ["LANESCOPE"], "place", graph, "--strategy", strategy, "--machine",
+                               MACHINES / "two-virtual-gpus.json"], capture_output=True, text=True, check=False)
+        assert done.returncode != 0
+        message = done.stderr.strip()
+        assert len(message.splitlines()) == 1 and message.startswith(f"error: InvalidArgument: {strategy}: '"), message
+        assert expected in message and " at torch_losses_test.py:" in message, message
+
+
+def contrast_of(rows):
+    return functional.cross_entropy(rows @ rows.T, torch.arange(rows.shape[0]))
+
+
+def test_refuses_a_contrastive_loss_with_its_line(tmp_path):
+    """Law: every row of the batch is set against all others; one device trains with it. The loss is a function, no module."""
+    torch.manual_seed(1)
+    model, x = torch.nn.Linear(4, 4), torch.randn(8, 4)
+    export = lanescope.torch.export(model, (x,), torch.optim.SGD(model.parameters(), 0.1), contrast_of, batch_axis=0)
+    export.save(str(tmp_path / "model.pb"))
+    assert train(tmp_path / "model.pb", tmp_path / "one", "--strategy", "single")[0] == pytest.approx(contrast_of(model(x)).item(), rel=1e-5)
+    check_refusals(tmp_path / "model.pb", "'loss/MatMul' at torch_losses_test.py:")
+    [line] = {call.line for call in export.calls if call.op == "aten::mm" and call.module == "loss"}
+    assert line in {call.line for call in export.calls if call.op == "aten::mm" and call.module == "gradients/loss"}, "of what it derives"

@@ -28,4 +28,6 @@ class Call:
         self.flops, self.bytes = between(self.flops, other.flops), between(self.bytes, other.bytes)
 
     def where(self):
-        return f"{self.op} of module '{self.module}'" + (f" ({self.line})" if self.line else "")
+        goes_back, path = self.module.startswith("gradients/"), self.module.removeprefix("gradients/")
+        owner = {"": "the model", "loss": "the loss", "before_update": "before_update"}.get(path, f"module '{path}'")
+        return f"{self.op} of " + "the gradient of " * goes_back + owner + (f" ({self.line})" if self.line else "")

@@ -11,6 +11,7 @@ import functools
 import inspect
 import os
 import re
+import sys
 import warnings
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from torch.fx import traceback
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.utils.stateless import _reparametrize_module
+from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 
 from lanescope.torch.calls import Call
@@ -100,7 +102,8 @@ class _Modules:
             waiting += [each for each, _ in node.next_functions]
             if node.name() != "torch::autograd::AccumulateGrad":
                 path = self._marks[max(bisect.bisect_right(numbers, node._sequence_nr()) - 1, 0)][1]
-                node.register_prehook(lambda *_, path=path: _set_path("gradients/" + path))
+                derived = node._sequence_nr()
+                node.register_prehook(lambda *_, path=path, derived=derived: _set_path("gradients/" + path, derived))
         self._goes_back = True
         _set_path("gradients/loss")
         return any(node.name() == "CheckpointFunctionBackward" for node in seen)
@@ -112,24 +115,65 @@ class _Modules:
         _set_path("gradients/before_update")
 
 
-def _set_path(path):
-    traceback.current_meta[MARK] = {"": (path, "")}
+def _set_path(path, derived=None, line=""):
+    """`derived`: the number of the autograd node that goes back."""
+    traceback.current_meta[MARK] = {"": (path, "", derived, line)}
+
+
+class _LineMode(TorchFunctionMode):
+    """Tells the tracer the line that calls an op. By itself it keeps those of functions named "forward" alone."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        path = next(iter(traceback.current_meta[MARK].values()))[0]
+        _set_path(path, line=_line_at(sys._getframe(1)))
+        return func(*args, **(kwargs or {}))
+
+
+def _with_lines(function, *args):
+    with _LineMode():
+        return function(*args)
+
+
+def _line_at(frame):
+    """The innermost line of the user's own below `_with_lines`."""
+    while frame is not None and frame.f_code is not _with_lines.__code__:
+        if not frame.f_code.co_filename.startswith(("<", *_LIBRARIES)):
+            return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
 
 
 def _number_calls(graph):
     """What the second trace copies to all that a call becomes is its number too."""
-    calls = []
+    calls, lines = [], _Lines()
     for node in graph.graph.nodes:
         if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
             continue
         work = cost_of(node)
         tensors = pytree.tree_map_only(torch.fx.Node, lambda each: each.meta.get("val"), (node.args, node.kwargs))
         shapes = tuple(tuple(each.shape) for each in _tensors(tensors))
-        path = module_path(node)
+        path, line = module_path(node), lines.of(node)
         node.meta[MARK] = {"": (path, str(len(calls)))}
         op = str(node.target).rsplit(".", 1)[0].replace(".", "::", 1)
-        calls.append(Call(op, shapes, path, work["flops"], work["bytes"], line_of(node.meta.get("stack_trace"))))
+        calls.append(Call(op, shapes, path, work["flops"], work["bytes"], line))
     return calls
+
+
+class _Lines:
+    """The lines of the user's own that ops are of, told in the order of the trace. A gradient's is that of what it derives."""
+
+    def __init__(self):
+        self._by_number = {}  # of autograd nodes
+
+    def of(self, node):
+        mark = next(iter((node.meta.get(MARK) or {"": ()}).values()))
+        derived, line = mark[2:] if len(mark) == 4 else (None, "")  # others than _set_path have two
+        line = line or line_of(node.meta.get("stack_trace"))
+        if derived is not None:
+            return line or self._by_number.get(derived, "")
+        if line:
+            self._by_number.setdefault(node.meta.get("seq_nr"), line)  # what makes an autograd node is the first of its number
+        return line
 
 
 def line_of(text):
@@ -174,7 +218,7 @@ class _Step:
             if not self._trains:
                 return [*_tensors(outputs), *buffers]
             modules.enter("loss")
-            loss = self._loss(outputs, *labels) if self._loss is not None else _loss_of(outputs)
+            loss = _with_lines(self._loss, outputs, *labels) if self._loss is not None else _loss_of(outputs)
             if loss.dim() != 0:
                 raise ValueError(f"the loss must be a scalar, this one has the shape {tuple(loss.shape)}")
             others = [tensor.detach() for tensor in _tensors(outputs) if tensor is not loss]
@@ -200,7 +244,7 @@ class _Step:
         for tensor, gradient in zip(wanted, gradients):
             tensor.grad = None if gradient is None else gradient.detach()
         with torch.no_grad():
-            self._before_update(wanted)
+            _with_lines(self._before_update, wanted)
         return [tensor.grad for tensor in wanted]
 
 

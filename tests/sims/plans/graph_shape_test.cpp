@@ -99,6 +99,20 @@ TEST(GraphShapeTest, OneMatrixOfQueriesKeysAndValues) {
   EXPECT_TRUE(model.tied);
 }
 
+// A network of width 64 is as wide as queries, keys and values of two heads would be in one matrix: 32 + 2
+// * 16.
+TEST(GraphShapeTest, NetworkAsWideAsQueriesKeysAndValues) {
+  ModelGraph graph;
+  graph.Embed();
+  for (int layer = 0; layer < 2; ++layer)
+    graph.Layer(layer, {{32, 24}, {16, 24}, {16, 24}, {24, 32}, {64, 24}, {64, 24}, {24, 64}});
+  graph.Attend();
+  const ModelShape model = graph.Read();
+  EXPECT_EQ(model.kv_heads, 2);
+  EXPECT_EQ(model.ffn, 64);
+  EXPECT_TRUE(model.gated);
+}
+
 const std::vector<Shape> kAttention = {{32, 24}, {16, 24}, {16, 24}, {24, 32}};
 
 std::vector<Shape> AttentionAnd(const std::vector<Shape>& others) {
@@ -179,6 +193,11 @@ TEST(GraphShapeTest, OtherMixturesAreRefusedWithWhatIsMissing) {
 TEST(GraphShapeTest, OtherGraphsAreRefusedWithTheReason) {
   ModelGraph nothing;
   EXPECT_THAT(nothing.Refusal(), HasSubstr("model.pb is no model's shape: it gathers rows of no embedding"));
+  ModelGraph images;
+  images.Layer(0, {{24, 96}});
+  EXPECT_THAT(images.Refusal(),
+              HasSubstr("as models of images do not. A plan needs an embedding of tokens and "
+                        "one stack of equal layers: name a .json file"));
   ModelGraph flat;
   flat.Embed();
   EXPECT_THAT(flat.Refusal(), HasSubstr("no layers under numbered scopes"));
@@ -200,6 +219,24 @@ TEST(GraphShapeTest, OtherGraphsAreRefusedWithTheReason) {
   strange.Layer(0, {{24, 96}, {32, 24}, {24, 80}});
   strange.Attend();
   EXPECT_THAT(strange.Refusal(), HasSubstr("not those of attention with 4 heads"));
+}
+
+// An encoder and a decoder are two stacks; a head of two matrices is none.
+TEST(GraphShapeTest, SeveralStacksOfLayersAreRefusedByName) {
+  const std::vector<Shape> layer = {{24, 96}, {32, 24}, {24, 80}, {80, 24}};
+  ModelGraph two;
+  two.Embed();
+  two.Layer(0, layer);
+  for (const char* name : {"a", "b", "c", "d"}) two.Weight(std::string("decoder/0/") + name, Shape{24, 32});
+  two.Attend();
+  EXPECT_THAT(two.Refusal(),
+              HasSubstr("it has several stacks of layers, under 'decoder/', 'h/'. A plan needs"));
+  ModelGraph one;
+  one.Embed();
+  one.Layer(0, layer);
+  for (const char* name : {"a", "b"}) one.Weight(std::string("head/0/") + name, Shape{24, 32});
+  one.Attend();
+  EXPECT_EQ(one.Read().layers, 1);
 }
 
 }  // namespace
