@@ -34,6 +34,11 @@ struct Asked {
   plans::PlanMachine machine;
 };
 
+PlanOptions WithSequence(PlanOptions options, const plans::ModelShape& model) {
+  options.sequence = plans::SequenceOf(model, options.sequence);
+  return options;
+}
+
 Asked Read(const PlanOptions& options) {
   plans::ModelShape model = study::ReadModelShape(options.model);  // first: another graph has no plan at all
   if (options.machine.empty())
@@ -46,7 +51,16 @@ Asked Read(const PlanOptions& options) {
 std::string BytesText(double bytes) { return FormatBytes(static_cast<int64_t>(std::min(bytes, 0x1p62))); }
 std::string SecondsText(double seconds) { return TimeText(seconds * 1e9); }
 
+// Models of torchtitan and code of parallelize_module give each GPU whole heads of its own; Megatron gives
+// several of them the same.
+void CheckOwnHeads(const PlanOptions& options, const plans::Plan& plan, const plans::ModelShape& model) {
+  if (options.launch == "megatron" || plan.tp <= model.KvHeads()) return;
+  Throw(Code::kInvalidArgument, "{} cannot share {} heads of keys and values among tp={} GPUs: take tp={}",
+        options.launch, model.KvHeads(), plan.tp, model.KvHeads());
+}
+
 std::string LaunchText(const PlanOptions& options, const plans::Plan& plan, const plans::ModelShape& model) {
+  CheckOwnHeads(options, plan, model);
   if (options.launch == "torchtitan")
     return plans::TorchtitanText(plan, model, options.global_batch, options.sequence);
   if (options.launch == "megatron")
@@ -153,8 +167,9 @@ plans::PlanSearch SearchOf(const PlanOptions& options) {
 
 }  // namespace
 
-void SearchPlans(const PlanOptions& options) {
-  const auto [model, machine] = Read(options);
+void SearchPlans(const PlanOptions& asked) {
+  const auto [model, machine] = Read(asked);
+  const PlanOptions options = WithSequence(asked, model);
   const plans::PlanSearch search = SearchOf(options);
   const int64_t start = NowNs();
   const plans::FoundPlans found = plans::SearchPlans(model, machine, search);
@@ -193,8 +208,9 @@ void SearchPlans(const PlanOptions& options) {
   PrintTrials(trials, found, machine.name);
 }
 
-void SimulatePlan(const PlanOptions& options) {
-  const auto [model, machine] = Read(options);
+void SimulatePlan(const PlanOptions& asked) {
+  const auto [model, machine] = Read(asked);
+  const PlanOptions options = WithSequence(asked, model);
   const plans::Plan plan = plans::ParsePlan(options.plan);
   plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus());
   plans::CheckFormats(machine, plan);
@@ -224,8 +240,9 @@ void SimulatePlan(const PlanOptions& options) {
 void PlanOptions::AddBatch(CLI::App* command) {
   command->add_option("--global-batch", global_batch, "Sequences of a step, for plans")
       ->check(CLI::Range(1.0, 1e7));
-  command->add_option("--sequence", sequence, "Tokens of a sequence, for plans")
-      ->capture_default_str()
+  command
+      ->add_option("--sequence", sequence,
+                   "Tokens of a sequence, for plans (default: as many as the graph has, or else 4096)")
       ->check(CLI::Range(1.0, 1e8));
   command
       ->add_option("--launch", launch, "Print the plan as arguments of this program, or as code of PyTorch")

@@ -11,7 +11,8 @@ struct PlanOptions {
   std::string model;  // a named one, or a file with its shape
   std::string plan;   // of `simulate`; empty: look for the best
   std::string machine, precision = "bf16", kernels = "compiled", launch;
-  double global_batch = 0, sequence = 4096, largest_micro = 16;
+  double global_batch = 0, largest_micro = 16;
+  double sequence = 0;         // 0: as the model has it
   int verify = 0, steps = 20;  // of the best, how many run here, and for how long
   bool as_json = false;
 

@@ -49,7 +49,10 @@ void Squares(BatchRule& rule) {
 }
 
 void Casts(BatchRule& rule) {
-  const bool rounds = HasShares(rule.info(0).dtype) && !HasShares(rule.output(0).dtype);
+  const bool to_whole = !HasShares(rule.output(0).dtype);
+  if (to_whole && rule.in(0).is_whole && rule.in(0).degree == 0)
+    return rule.Give(0, rule.in(0), Vanishing::kIsProblem);
+  const bool rounds = HasShares(rule.info(0).dtype) && to_whole;
   if (rounds || rule.output(0).dtype == DataType::kBool) return Plain(rule);
   if (rule.in(0).counts_rows && HasShares(rule.output(0).dtype))
     return rule.Fail("computes with numbers of the batch's rows");
@@ -115,10 +118,32 @@ void AlongLastAxis(BatchRule& rule) {
   Plain(rule);
 }
 
+// Whole numbers are sorted to bring rows of one kind together, as tokens of one expert: each part sorts its
+// own ones, and finds them by their numbers there.
+void PicksLargest(BatchRule& rule) {
+  const Shape& shape = rule.info(0).shape;
+  const int last = shape.rank() - 1;
+  const bool sorts = last >= 0 && rule.output(0).shape == shape && !HasShares(rule.output(0).dtype);
+  if (!sorts || rule.in(0).layout != InParts(last)) return AlongLastAxis(rule);
+  rule.TakeAllPlain();
+  rule.GiveExactly(0, {.layout = InParts(last)});
+  rule.GiveExactly(1, {.layout = InParts(last), .counts_rows = true});
+}
+
 void Accumulates(BatchRule& rule) {
   FailAlong(rule, 0, AxisOf(rule.info(1), rule.info(0).shape.rank()), "goes along the rows of the batch");
   if (rule.node().op == "Cumprod") return Plain(rule);
-  rule.Give(0, rule.in(0), Vanishing::kIsProblem);
+  BatchPart made = rule.in(0);
+  made.ends_runs = made.is_terms() && made.is_whole;
+  rule.Give(0, made, Vanishing::kIsProblem);
+}
+
+// The number of a row in its part says which run of that part it is in.
+void Orders(BatchRule& rule) {
+  const bool counts = rule.in(0).counts_rows || rule.in(1).counts_rows;
+  if (!counts) return Plain(rule);
+  if (!rule.in(0).ends_runs && !rule.in(1).ends_runs) return rule.Fail("numbers the rows of the batch");
+  rule.Give(0, {}, Vanishing::kIsProblem);
 }
 
 // --- products ---
@@ -129,12 +154,19 @@ void ContractsLast(BatchRule& rule) { rule.Give(0, rule.TakeFactors({1, 2}), Van
 
 // --- layers ---
 
+// How many values a channel of images has in the whole batch; -1: unknown.
+int64_t ValuesOfChannel(BatchRule& rule) {
+  const int64_t values = rule.info(0).shape.NumElements(), channels = rule.info(1).shape.NumElements();
+  return values > 0 && channels > 0 ? values / channels : -1;
+}
+
 // In training every part has statistics of its own, as DistributedDataParallel has it; what runs along is the
 // mean of theirs.
 void Normalizes(BatchRule& rule) {
   rule.TakeAllPlain();
   rule.Give(0, {}, Vanishing::kIsProblem);
   const bool trains = rule.node().BoolAttr("is_training", true);
+  if (trains && ValuesOfChannel(rule) == rule.count()) rule.Fail("has one value of a channel in each part");
   for (size_t k = 1; k < rule.num_outputs(); ++k) {
     BatchPart made;
     if (trains) made = {.layout = kTerms, .degree = 1};
@@ -219,8 +251,8 @@ const std::map<std::string_view, BatchRuleFunction, std::less<>>& ArithmeticRule
       {"LogSoftmax", &AlongLastAxis},
       {"SoftmaxCrossEntropyWithLogits", &AlongLastAxis},
       {"SparseSoftmaxCrossEntropyWithLogits", &AlongLastAxis},
-      {"TopK", &AlongLastAxis},
-      {"TopKV2", &AlongLastAxis},
+      {"TopK", &PicksLargest},
+      {"TopKV2", &PicksLargest},
       {"Cumsum", &Accumulates},
       {"Cumprod", &Accumulates},
       {"MatMul", &Contracts},
@@ -250,10 +282,10 @@ const std::map<std::string_view, BatchRuleFunction, std::less<>>& ArithmeticRule
       {"ResizeBilinear", &LinearInFirst},
       {"ResizeNearestNeighbor", &LinearInFirst},
       {"LRN", &Plain},
-      {"Less", &Plain},
-      {"LessEqual", &Plain},
-      {"Greater", &Plain},
-      {"GreaterEqual", &Plain},
+      {"Less", &Orders},
+      {"LessEqual", &Orders},
+      {"Greater", &Orders},
+      {"GreaterEqual", &Orders},
       {"Equal", &Plain},
       {"NotEqual", &Plain},
       {"ApproximateEqual", &Plain},

@@ -51,7 +51,7 @@ void WritesInto(BatchRule& rule, BatchPart made, const BatchPart& numbers, int d
   const auto axis = rule.AxisOfRows(0);
   if (axis && *axis < depth && numbers.layout.parts()) CheckNumbers(rule, numbers);
   if (axis && *axis < depth && !numbers.layout.parts()) rule.Fail(kOtherRows);
-  made.counts_rows = false;
+  made.counts_rows = made.counts_rows && !adds;  // written somewhere, they name the same rows
   rule.Give(0, made, adds ? Vanishing::kAddsUp : Vanishing::kIsProblem);
 }
 

@@ -24,9 +24,14 @@ bool MayCountRows(const Node& node) {
                                                   "Pack",
                                                   "ConcatV2",
                                                   "StridedSlice",
+                                                  "FloorDiv",
                                                   "FloorMod",
                                                   "Mod",
                                                   "Mul",
+                                                  "Less",
+                                                  "LessEqual",
+                                                  "Greater",
+                                                  "GreaterEqual",
                                                   "AddV2",
                                                   "Add",
                                                   "Sub",
@@ -45,6 +50,14 @@ bool MayCountRows(const Node& node) {
                                                   "ShapeN",
                                                   "ZerosLike",
                                                   "OnesLike"};
+  return kOps.contains(node.op);
+}
+
+// Counts of rows stay what they are.
+bool KeepsCounts(const Node& node) {
+  static const std::set<std::string_view> kOps = {
+      "Identity", "Cast", "Reshape", "ExpandDims",         "Squeeze",     "Transpose", "Fill",
+      "Cumsum",   "Sum",  "Slice",   "UnsortedSegmentSum", "StridedSlice"};
   return kOps.contains(node.op);
 }
 
@@ -83,6 +96,9 @@ BatchChoice ChooseBatchParts(const BatchQuery& query) {
   if (function != nullptr && !rule.failed()) function(rule);
   if (function == nullptr || rule.failed()) GiveUnknown(rule);
   BatchChoice choice = rule.TakeChoice();
+  for (BatchPart& made : choice.outputs) {
+    if (!KeepsCounts(query.node)) made.is_whole = made.ends_runs = false;
+  }
   if (function == nullptr) choice.problem.clear();
   if (!choice.problem.empty()) choice.inputs = query.parts;
   return choice;

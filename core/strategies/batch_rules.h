@@ -20,6 +20,8 @@ struct BatchPart {
   Layout layout;
   int degree = 0;
   bool counts_rows = false;  // numbers of rows, which begin with 0 in every part
+  bool is_whole = false;     // counts: no part of one is lost where they become whole numbers
+  bool ends_runs = false;    // counts: where runs of rows end that were brought together, as each part counts
   bool is_alike = false;     // rows, and every part has the same ones
   bool is_known = true;      // false: no rule says it
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that give the elements that they take, in other places.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -115,9 +116,18 @@ void Reverses(BatchRule& rule) {
   }
 }
 
+// A constant without a fraction.
+bool IsWhole(const TensorInfo& number) {
+  if (number.value == nullptr || number.value->NumElements() != 1) return false;
+  if (number.value->dtype() != DataType::kFloat) return NumbersOf(number).has_value();
+  const float value = *number.value->data<float>();
+  return std::trunc(value) == value;
+}
+
 // Elements by another tensor's shape.
 void FillsRows(BatchRule& rule) {
   BatchPart made;
+  made.is_whole = rule.node().op == "Fill" && IsWhole(rule.info(1));
   if (rule.node().op == "Fill") made.degree = rule.in(1).degree;
   if (rule.node().op == "Fill" && rule.in(1).is_terms()) rule.Take(1, --made.degree);
   for (size_t k = 0; k < rule.num_outputs(); ++k) {

@@ -19,8 +19,9 @@ plans::ModelShape ModelOf(const std::string& name, const std::string& json) {
 }
 
 std::string Report(const std::string& model, const std::string& shape, const std::string& plan,
-                   const std::string& machine, double global_batch, double sequence) {
+                   const std::string& machine, double global_batch, double wanted) {
   const plans::ModelShape asked = ModelOf(model, shape);
+  const double sequence = plans::SequenceOf(asked, wanted);
   const plans::Plan parsed = plans::ParsePlan(plan);
   const plans::PlanMachine on = plans::NamedMachine(machine);
   plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus());
@@ -35,7 +36,7 @@ std::string Search(const std::string& model, const std::string& shape, const std
   const plans::PlanMachine on = plans::NamedMachine(machine);
   const plans::Plan formats = plans::ParsePlan("precision=" + precision + ",kernels=" + kernels);
   const plans::PlanSearch search{.global_batch = global_batch,
-                                 .sequence = sequence,
+                                 .sequence = plans::SequenceOf(asked, sequence),
                                  .precision = formats.precision,
                                  .kernels = formats.kernels};
   const int64_t start = NowNs();

@@ -53,15 +53,15 @@ class Plan:
     def __hash__(self) -> int:
         return hash(self._text)
 
-    def simulate(self, model: Model, machine: str, global_batch: int, sequence: int = 4096) -> PlanReport:
+    def simulate(self, model: Model, machine: str, global_batch: int, sequence: int | None = None) -> PlanReport:
         """The step of a model, time and memory, on a machine by name ("dgx-h100:64").
 
         model         a name ("llama-3-8b"), a .json file or a mapping with the shape, or a graph of the model
-        global_batch  sequences of a step, of `sequence` tokens
+        global_batch  sequences of a step, of `sequence` tokens; None: as many as the graph has, or else 4096
         """
         name, shape = _asked(model)
         return PlanReport(json.loads(_core.plan_report(name, shape, self._text, machine, float(global_batch),
-                                                       float(sequence))))
+                                                       float(sequence or 0))))
 
 
 class PlanReport(Report):
@@ -95,9 +95,12 @@ class FoundPlans(Report):
         return f"<lanescope.FoundPlans {self.step_ns / 1e6:.3f} ms by {self['best']['plan']}>"
 
 
-def search_plans(model: Model, machine: str, global_batch: int, sequence: int = 4096, *, precision: str = "bf16",
+def search_plans(model: Model, machine: str, global_batch: int, sequence: int | None = None, *, precision: str = "bf16",
                  kernels: str = "compiled") -> FoundPlans:
-    """Looks for the plan with the shortest predicted step that fits the memory of the machine's GPUs."""
+    """Looks for the plan with the shortest predicted step that fits the memory of the machine's GPUs.
+
+    The arguments are those of `Plan.simulate`.
+    """
     name, shape = _asked(model)
-    return FoundPlans(json.loads(_core.search_plans(name, shape, machine, float(global_batch), float(sequence), precision,
+    return FoundPlans(json.loads(_core.search_plans(name, shape, machine, float(global_batch), float(sequence or 0), precision,
                                                     kernels)))

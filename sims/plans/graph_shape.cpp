@@ -76,6 +76,7 @@ class GraphReader {
     const LayersByNumber& layers = Layers();
     model.layers = static_cast<double>(layers.size());
     TakeLayers(layers, &model);
+    model.sequence = static_cast<double>(tokens_);
     CheckModel(model);
     return model;
   }

@@ -62,6 +62,12 @@ double Parameters(const ModelShape& m) {
 
 double TrainedParameters(const ModelShape& m) { return m.lora_rank > 0 ? Adapters(m) : Parameters(m); }
 
+double SequenceOf(const ModelShape& model, double asked) {
+  constexpr double kOfNoGraph = 4096;
+  if (asked > 0) return asked;
+  return model.sequence > 0 ? model.sequence : kOfNoGraph;
+}
+
 double FlopsPerToken(const ModelShape& m, double sequence) {
   const double moe = m.MoeLayers();
   const double products = m.layers * Sum(AttentionMatrices(m)) +

@@ -24,6 +24,7 @@ struct ModelShape {
   // Low-rank attention (DeepSeek's MLA): ranks of queries and of keys and values; 0: plain.
   double query_rank = 0, kv_rank = 0;
   double lora_rank = 0;  // of adapters on the attention's matrices; the rest is frozen
+  double sequence = 0;   // tokens of a sequence in the graph that it was read from; 0: there is none
 
   double KvHeads() const { return kv_heads > 0 ? kv_heads : heads; }
   double HeadSize() const { return head_size > 0 ? head_size : hidden / heads; }
@@ -51,6 +52,9 @@ double TrainedParameters(const ModelShape& model);  // adapters alone where ther
 // Model arithmetic of a token, forward and backward (three times the forward products, causal attention; with
 // adapters the frozen matrices have no weight gradient).
 double FlopsPerToken(const ModelShape& model, double sequence);
+
+// Tokens of a sequence: as asked for, or 0: those of the graph, or else 4096.
+double SequenceOf(const ModelShape& model, double asked);
 
 // Throws InvalidArgument for what is no model: numbers that are not whole, heads that do not divide, ...
 void CheckModel(const ModelShape& model);

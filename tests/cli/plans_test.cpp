@@ -54,6 +54,9 @@ TEST(Plans, LaunchTextIsForTheBest) {
 
 TEST(Plans, BadInputIsOneLineWithTheNearest) {
   const std::pair<std::vector<std::string>, const char*> kCommands[] = {
+      {{"simulate", "llama-3-8b", "--plan", "tp=16", "--machine", "dgx-h100:16", "--global-batch", "8",
+        "--launch", "pytorch"},
+       "pytorch cannot share 8 heads of keys and values among tp=16 GPUs: take tp=8"},
       {{"simulate", "llama-3-8b", "--plan", "dp=2,tp=3", "--machine", "dgx-h100:6", "--global-batch", "8"},
        "tp=3 does not divide 32 heads; the nearest that does is tp=2"},
       {{"simulate", "llama-3-8b", "--plan", "dp=8,micro=3", "--machine", "dgx-h100:8", "--global-batch",

@@ -79,6 +79,23 @@ Endpoint LearnedCounts(const Rows& of) {
   const Endpoint counts = op::Sigmoid(of.s, op::Sum(of.s, of.outputs, {1}));
   return op::RealDiv(of.s, op::Sum(of.s, op::Mul(of.s, of.losses, counts), {0}), op::Sum(of.s, counts, {0}));
 }
+Endpoint Numbers(const Rows& of) { return op::Cast(of.s, of.counts, DataType::kInt32); }
+Endpoint Positions(const Rows& of) { return op::Range(of.s, 0, op::Size(of.s, Numbers(of)), 1); }
+// Rows in the order of their whole numbers, and those numbers by where runs of equal ones end: as a mixture
+// of experts does with its tokens. It is SumLoss again.
+Endpoint SumByRuns(const Rows& of) {
+  Scope& s = of.s;
+  const Endpoint numbers = Numbers(of), size = op::Size(s, numbers);
+  const Endpoint order = op::TopKV2(s, op::Neg(s, numbers), size).indices;
+  const Endpoint ones = op::Fill(s, op::ExpandDims(s, size, 0), 1.0f);
+  const Endpoint ends =
+      op::Cumsum(s, op::Cast(s, op::UnsortedSegmentSum(s, ones, numbers, 3), DataType::kInt32), 0);
+  const Endpoint passed =
+      op::GreaterEqual(s, op::ExpandDims(s, Positions(of), 1), op::ExpandDims(s, ends, 0));
+  const Endpoint run = op::Sum(s, op::Cast(s, passed, DataType::kFloat), {1});
+  const Endpoint sorted = op::GatherV2(s, of.losses, order, 0);
+  return op::Mul(s, op::Sum(s, op::Mul(s, sorted, run), {0}), 0.1f);
+}
 // Columns of the batch with mean 0 and variance 1.
 Endpoint Standardized(const Rows& of) {
   const Endpoint mean = op::Mean(of.s, of.outputs, {0});
@@ -106,14 +123,14 @@ const std::vector<std::pair<std::string, int>> kByStages = {
 
 // Law: whatever the loss makes of the batch, parts of it train as the whole does.
 TEST(WholeBatchLossesTest, ReplicasTrainLikeOneDevice) {
-  for (const auto loss :
-       {&MeanLoss, &SumLoss, &MaskedMean, &MaskedMeanOfOne, &SumAndMean, &LearnedCounts, &Standardized})
+  for (const auto loss : {&MeanLoss, &SumLoss, &MaskedMean, &MaskedMeanOfOne, &SumAndMean, &LearnedCounts,
+                          &Standardized, &SumByRuns})
     ExpectLikeOneDevice(loss, kByReplicas);
 }
 
 // Law: micro-batches do, where what counts is fed.
 TEST(WholeBatchLossesTest, MicroBatchesTrainLikeOneDevice) {
-  for (const auto loss : {&MeanLoss, &SumLoss, &MaskedMean, &MaskedMeanOfOne, &SumAndMean})
+  for (const auto loss : {&MeanLoss, &SumLoss, &MaskedMean, &MaskedMeanOfOne, &SumAndMean, &SumByRuns})
     ExpectLikeOneDevice(loss, kByStages);
 }
 
@@ -162,6 +179,26 @@ TEST(WholeBatchLossesTest, RowsCannotMeet) {
                 return op::Mean(of.s, op::Sum(of.s, op::ReverseV2(of.s, of.outputs, {0}), {1}), {0});
               }),
               HasSubstr("turns the rows of the batch round"));
+  EXPECT_THAT(refused([](const Rows& of) {
+                const Endpoint many = op::Cast(of.s, AllCounts(of), DataType::kInt32);
+                const Endpoint first = op::Cast(of.s, op::Less(of.s, Positions(of), many), DataType::kFloat);
+                return op::Sum(of.s, op::Mul(of.s, of.losses, first), {0});
+              }),
+              HasSubstr("(Less) numbers the rows of the batch"));
+}
+
+// Law: a batch norm has more than one value of a channel in each part, or nothing but its shift would be
+// left.
+TEST(WholeBatchLossesTest, APartHasMoreThanOneValueOfAChannel) {
+  const Loss normalized = [](const Rows& of) {
+    const Endpoint images = op::Reshape(of.s, of.outputs, {-1, 1, 1, 4});
+    const Endpoint ones = op::Const(of.s, {1.0f, 1.0f, 1.0f, 1.0f});
+    const auto norm = op::FusedBatchNormV3(of.s, images, ones, ones, ones, ones);
+    return op::Mean(of.s, op::Sigmoid(of.s, norm.y), {0, 1, 2, 3});
+  };
+  EXPECT_NO_THROW(StepBy("data-parallel", ModelWith(normalized), 8));
+  EXPECT_THAT(RefusalOf([&] { StepBy("data-parallel", ModelWith(normalized), 16); }),
+              HasSubstr("has one value of a channel in each part"));
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ def _name(node):
 def _limit_of(user, node):
     """What the user looks up by the node's numbers has so many; None: it looks nothing up."""
     name, args = _name(user), user.args
-    shape = args[0].meta["val"].shape if args and is_node(args[0]) and "val" in args[0].meta else ()
+    value = args[0].meta.get("val") if args and is_node(args[0]) else None
+    shape = getattr(value, "shape", ())  # a split tensor is a list of them
     if name == "embedding" and args[1] is node:
         return shape[0]
     if name in ("nll_loss_forward", "nll_loss2d_forward") and args[1] is node:
