@@ -49,6 +49,8 @@ FUNCTIONS = {
     "cubic": lambda x: (nn.functional.interpolate(x[None, None], size=(7, 3), mode="bicubic"),
                         nn.functional.interpolate(x[None, None], size=(6, 6), mode="bicubic", align_corners=True)),
     "histc": lambda x: torch.histc(x, 4, -1, 1),
+    "signs": lambda x: (x.sgn(), (x.abs() * 0).sgn()),
+    "x log y": lambda x: (torch.xlogy(x, x.abs() + 0.5), torch.xlogy(x * 0, x), torch.xlogy(2.0, x.abs() + 1)),
     "div": lambda x: (torch.div(x, 0.3, rounding_mode="trunc"), torch.div(x, 0.3, rounding_mode="floor"), x // 0.3),
 }
 

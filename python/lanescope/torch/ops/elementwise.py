@@ -6,7 +6,7 @@ from lanescope.torch.graph_def import FLOATS
 from lanescope.torch.ops import RULES, rule
 
 _UNARY = {
-    "abs": "Abs", "neg": "Neg", "sign": "Sign", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "reciprocal": "Reciprocal",
+    "abs": "Abs", "neg": "Neg", "sign": "Sign", "sgn": "Sign", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "reciprocal": "Reciprocal",
     "exp": "Exp", "expm1": "Expm1", "log": "Log", "log1p": "Log1p", "sin": "Sin", "cos": "Cos", "tan": "Tan",
     "tanh": "Tanh", "sigmoid": "Sigmoid", "erf": "Erf", "erfc": "Erfc", "floor": "Floor", "ceil": "Ceil",
     "round": "Round", "relu": "Relu", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
@@ -134,6 +134,14 @@ def power(e, node, x, exponent):
     if exponent == 3:
         return e.binary("Mul", e.unary("Square", x), x)
     return e.binary("Pow", x, e.scalar(exponent, dtype))
+
+
+@rule("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other")
+def xlogy(e, node, x, y):
+    """0 where x is, as TensorFlow has it; PyTorch gives NaN where x is 0 and y NaN."""
+    dtype = result_dtype(node)
+    x, y = value_of(e, x, dtype), value_of(e, y, dtype)
+    return e.binary("Xlogy", x, y)
 
 
 @rule("logical_not.default", "bitwise_not.default")
