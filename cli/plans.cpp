@@ -150,18 +150,19 @@ void PrintMemory(const std::vector<plans::PlanMemory>& stages, const plans::Plan
 }
 
 const std::set<std::string>& OfPlansAlone() {
-  static const std::set<std::string> kNames = {"--global-batch", "--sequence", "--precision", "--kernels",
-                                               "--launch"};
+  static const std::set<std::string> kNames = {"--global-batch", "--sequence", "--precision",
+                                               "--kernels",      "--loss",     "--launch"};
   return kNames;
 }
 
 plans::PlanSearch SearchOf(const PlanOptions& options) {
-  const plans::Plan formats =
-      plans::ParsePlan("precision=" + options.precision + ",kernels=" + options.kernels);
+  const plans::Plan formats = plans::ParsePlan(
+      fmt::format("precision={},kernels={},loss={}", options.precision, options.kernels, options.loss));
   return {.global_batch = options.global_batch,
           .sequence = options.sequence,
           .precision = formats.precision,
           .kernels = formats.kernels,
+          .loss = formats.loss,
           .largest_micro = options.largest_micro};
 }
 
@@ -256,6 +257,9 @@ void PlanOptions::AddSearch(CLI::App* command) {
   command->add_option("--kernels", kernels, "Who writes the kernels between products, for plans")
       ->capture_default_str()
       ->check(CLI::IsMember({"eager", "compiled", "fused"}));
+  command->add_option("--loss", loss, "fused: a loss that is one kernel on logits in bf16, for plans")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"plain", "fused"}));
 }
 
 void CheckOfPlans(const CLI::App& command, std::string_view flag) {

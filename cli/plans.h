@@ -10,7 +10,7 @@ namespace lanescope::cli {
 struct PlanOptions {
   std::string model;  // a named one, or a file with its shape
   std::string plan;   // of `simulate`; empty: look for the best
-  std::string machine, precision = "bf16", kernels = "compiled", launch;
+  std::string machine, precision = "bf16", kernels = "compiled", loss = "plain", launch;
   double global_batch = 0, largest_micro = 16;
   double sequence = 0;         // 0: as the model has it
   int verify = 0, steps = 20;  // of the best, how many run here, and for how long
@@ -18,7 +18,7 @@ struct PlanOptions {
 
   // --global-batch and --sequence.
   void AddBatch(CLI::App* command);
-  // --precision, --kernels, --launch.
+  // --precision, --kernels, --loss, --launch.
   void AddSearch(CLI::App* command);
 };
 

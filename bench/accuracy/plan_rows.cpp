@@ -22,16 +22,20 @@ struct Source {
   bool tp_overlap;      // recipes of that source overlap tensor parallelism's collectives
   bool counts_all;      // its FLOPs count scores that a causal mask hides
   bool selects_unsaid;  // recomputes by operation unless it says otherwise
+  // Its models take flash attention's cross entropy unless told otherwise, and have metrics of training:
+  // PyTorch's cross entropy of the same logits, and the perplexity of it.
+  bool composer;
+  Sharding unsaid;  // of its recipes
 };
 constexpr Source kSources[] = {
-    {"llm-foundry", Kernels::kEager, Attention::kFlash1, false, true, false},
-    {"torchtitan", Kernels::kCompiled, Attention::kBest, false, false, true},
-    {"pytorch/ao", Kernels::kCompiled, Attention::kBest, false, false, false},
-    {"AutoModel", Kernels::kEager, Attention::kBest, false, false, false},
-    {"Megatron-Bridge", Kernels::kFused, Attention::kBest, true, false, false},
-    {"NeMo", Kernels::kFused, Attention::kBest, true, true, false},
-    {"Megatron-LM", Kernels::kFused, Attention::kBest, true, false, false},
-    {"", Kernels::kFused, Attention::kBest, false, false, false},
+    {"llm-foundry", Kernels::kEager, Attention::kFlash1, false, true, false, true, Sharding::kNone},
+    {"torchtitan", Kernels::kCompiled, Attention::kBest, false, false, true, false, Sharding::kNone},
+    {"pytorch/ao", Kernels::kCompiled, Attention::kBest, false, false, false, false, Sharding::kNone},
+    {"AutoModel", Kernels::kEager, Attention::kBest, false, false, false, false, Sharding::kNone},
+    {"Megatron-Bridge", Kernels::kFused, Attention::kBest, true, false, false, false, Sharding::kNone},
+    {"NeMo", Kernels::kFused, Attention::kBest, true, true, false, false, Sharding::kZero1},
+    {"Megatron-LM", Kernels::kFused, Attention::kBest, true, false, false, false, Sharding::kNone},
+    {"", Kernels::kFused, Attention::kBest, false, false, false, false, Sharding::kNone},
 };
 
 const Source& SourceOf(const std::string& text) {
@@ -144,10 +148,11 @@ Plan PlanOf(const CsvRow& row, const Source& source, const std::string& remarks)
   plan.recompute = RecomputeOf(Has(remarks, "recomputation full") ? "full" : recompute);
   if (recompute.empty() && source.selects_unsaid) plan.recompute = Recompute::kSelective;
   plan.precision = PrecisionOf(TextIn(row, "precision"));
-  plan.shard = ShardingOf(TextIn(row, "sharding"));
+  plan.shard = TextIn(row, "sharding").empty() ? source.unsaid : ShardingOf(TextIn(row, "sharding"));
   // The other table: a sharding group where there is one, else a distributed optimizer.
   if (row.count("fsdp") > 0) plan.shard = NumberIn(row, "fsdp") > 1 ? Sharding::kFsdp2 : Sharding::kZero1;
   if (Has(features, "eager")) plan.kernels = Kernels::kEager;
+  if (source.composer || Has(features, "fused cross entropy")) plan.loss = Loss::kFused;
   if (Has(features, "FP8 attention")) plan.attention = Attention::kFp8;
   if (Has(TextIn(row, "system"), "NeMo 24.03")) plan.attention = Attention::kFlash2;
   // A100 rows of Megatron are older than flash attention.
@@ -177,6 +182,13 @@ bool TrainsAdapters(const CsvRow& row, const PublishedStep& step) {
          !step.model.IsMixture();
 }
 
+// A metric reads logits in bf16, writes them in fp32, reads those twice and writes their logarithmic softmax.
+double MetricSeconds(const PublishedStep& step) {
+  constexpr double kMetrics = 2, kBytes = 2 + 4 + 2 * 4 + 4;
+  const double tokens = step.global_batch * step.sequence / step.plan.dp;
+  return PassSeconds(step.machine.kernels, kMetrics * kBytes * tokens * step.model.vocabulary);
+}
+
 void Fill(const CsvRow& row, PublishedStep* step) {
   const std::string& remarks = TextIn(row, "remarks");
   const Source& source = SourceOf(step->source);
@@ -203,12 +215,13 @@ void Fill(const CsvRow& row, PublishedStep* step) {
   step->machine.name = node;
   CheckModel(step->model);
   CheckPlan(step->plan, step->model, step->global_batch, step->sequence, gpus);
+  if (source.composer) step->beside_s = MetricSeconds(*step);
   step->step_s = StepOf(row, *step, source);
   if (step->step_s == 0) Throw(Code::kInvalidArgument, "its step is not stated");
   double memory = NumberIn(row, "peak_memory_gib");
   if (memory == 0) memory = NumberIn(row, "memory_gib");
-  // Recomputation decides memory more than anything.
-  if (Has(remarks, "recomputation not stated")) memory = 0;
+  step->states_recompute = !Has(remarks, "recomputation not stated");
+  if (!step->states_recompute) memory = 0;
   step->memory_bytes = memory * 1024 * 1024 * 1024;
 }
 

@@ -20,7 +20,9 @@ struct PublishedStep {
   sims::plans::PlanMachine machine;
   double global_batch = 0, sequence = 0;
   double step_s = 0;
-  double memory_bytes = 0;  // 0: not stated
+  double beside_s = 0;           // what the source's program does in a step beside training
+  double memory_bytes = 0;       // 0: not stated
+  bool states_recompute = true;  // which decides memory more than anything
 };
 
 // Rows of the tables of plans; the other table of the same sources ("model_tflops_per_gpu") too.

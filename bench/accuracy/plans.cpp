@@ -39,9 +39,9 @@ void ScaleBySource(std::vector<Predicted>* predictions) {
     std::vector<double> ratios;
     for (const Predicted& other : *predictions) {
       if (&other != &one && other.row->source == one.row->source)
-        ratios.push_back(other.row->step_s / other.step.seconds());
+        ratios.push_back(other.row->step_s / other.seconds);
     }
-    scaled.push_back(one.step.seconds() * (ratios.empty() ? 1 : lanescope::Median(std::move(ratios))));
+    scaled.push_back(one.seconds * (ratios.empty() ? 1 : lanescope::Median(std::move(ratios))));
   }
   for (size_t i = 0; i < scaled.size(); ++i) (*predictions)[i].seconds = scaled[i];
 }
@@ -84,6 +84,26 @@ void PrintOrder(const std::vector<Predicted>& predictions) {
   if (pairs > 0)
     fmt::print("order: {} of {} pairs of plans of a model on a GPU right, {}\n", right, pairs,
                PercentText(static_cast<double>(right) / pairs));
+}
+
+// Every row ran, so that every plan fits.
+void PrintFits(const std::vector<Predicted>& predictions) {
+  int rows = 0, fit = 0;
+  std::string others;
+  for (const Predicted& p : predictions) {
+    const PublishedStep& row = *p.row;
+    if (!row.states_recompute) continue;
+    ++rows;
+    const double missing =
+        MissingBytes(FullestStageOf(row.model, row.plan, row.global_batch, row.sequence), row.machine);
+    if (missing <= 0) {
+      ++fit;
+    } else {
+      others += fmt::format("{} {} ({})", others.empty() ? "; not" : ",", row.id,
+                            lanescope::FormatBytes(static_cast<int64_t>(missing)));
+    }
+  }
+  if (rows > 0) fmt::print("fit: {} of {} plans that ran{}\n", fit, rows, others);
 }
 
 void PrintRow(const Predicted& p) {
@@ -131,7 +151,7 @@ int main(int argc, char** argv) {
       }
       Predicted predicted{&row,
                           EstimateStep(row.model, row.plan, row.machine, row.global_batch, row.sequence)};
-      predicted.seconds = predicted.step.seconds();
+      predicted.seconds = predicted.step.seconds() + row.beside_s;
       predictions.push_back(predicted);
     }
     if (predictions.empty()) {
@@ -160,6 +180,7 @@ int main(int argc, char** argv) {
     for (const auto& [reason, count] : reasons) fmt::print("not modelled: {} rows: {}\n", count, reason);
     if (all.count > 0) fmt::print("{:46} {}\n", "all", all.Text());
     if (memory.count > 0) fmt::print("{:46} {}\n", "memory", memory.Text());
+    PrintFits(predictions);
     PrintOrder(predictions);
     return 0;
   } catch (const lanescope::Error& error) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
 #include <nanobind/stl/string.h>
 
 #include "core/record/recorder.h"
@@ -31,14 +32,16 @@ std::string Report(const std::string& model, const std::string& shape, const std
 
 std::string Search(const std::string& model, const std::string& shape, const std::string& machine,
                    double global_batch, double sequence, const std::string& precision,
-                   const std::string& kernels) {
+                   const std::string& kernels, const std::string& loss) {
   const plans::ModelShape asked = ModelOf(model, shape);
   const plans::PlanMachine on = plans::NamedMachine(machine);
-  const plans::Plan formats = plans::ParsePlan("precision=" + precision + ",kernels=" + kernels);
+  const plans::Plan formats =
+      plans::ParsePlan(fmt::format("precision={},kernels={},loss={}", precision, kernels, loss));
   const plans::PlanSearch search{.global_batch = global_batch,
                                  .sequence = plans::SequenceOf(asked, sequence),
                                  .precision = formats.precision,
-                                 .kernels = formats.kernels};
+                                 .kernels = formats.kernels,
+                                 .loss = formats.loss};
   const int64_t start = NowNs();
   const plans::FoundPlans found = plans::SearchPlans(asked, on, search);
   return plans::SearchReport(asked, on, search, found, static_cast<double>(NowNs() - start) * 1e-9,

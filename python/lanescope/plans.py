@@ -96,11 +96,11 @@ class FoundPlans(Report):
 
 
 def search_plans(model: Model, machine: str, global_batch: int, sequence: int | None = None, *, precision: str = "bf16",
-                 kernels: str = "compiled") -> FoundPlans:
+                 kernels: str = "compiled", loss: str = "plain") -> FoundPlans:
     """Looks for the plan with the shortest predicted step that fits the memory of the machine's GPUs.
 
     The arguments are those of `Plan.simulate`.
     """
     name, shape = _asked(model)
     return FoundPlans(json.loads(_core.search_plans(name, shape, machine, float(global_batch), float(sequence or 0), precision,
-                                                    kernels)))
+                                                    kernels, loss)))

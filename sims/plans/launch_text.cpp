@@ -39,6 +39,7 @@ std::string TorchtitanText(const Plan& plan, const ModelShape& model, double glo
   if (plan.recompute != Recompute::kNone)
     text += fmt::format("--activation_checkpoint.mode {}\n", RecomputeName(plan.recompute));
   if (plan.kernels == Kernels::kCompiled) text += "--compile.enable\n";
+  if (plan.loss == Loss::kFused) text += "# loss=fused: \"loss\" among the components that are compiled\n";
   if (IsFp8(plan.precision)) text += "--model.converters float8\n";
   if (plan.shard == Sharding::kZero1 || plan.shard == Sharding::kZero2)
     text += "# torchtitan shards parameters too: shard=fsdp2\n";
@@ -62,6 +63,7 @@ std::string MegatronText(const Plan& plan, const ModelShape& model, double globa
   if (plan.recompute == Recompute::kFull)
     text += "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1\n";
   if (plan.recompute == Recompute::kSelective) text += "--recompute-granularity selective\n";
+  if (plan.loss == Loss::kFused) text += "--cross-entropy-loss-fusion\n";
   if (plan.tp_overlap) text += "--tp-comm-overlap\n";
   text += IsFp8(plan.precision) ? "--bf16 --fp8-format hybrid\n" : "--bf16\n";
   return text;

@@ -32,6 +32,9 @@ KernelPasses PassesOf(Kernels kernels) {
   return {};
 }
 
+// A fused loss reads logits in bf16, once for each pass, and writes their gradients.
+constexpr double kFusedLossBytes = 6;
+
 // Kernels that make a product's operand narrow: its scale, and the values in both orders.
 constexpr double kQuantizers = 2;
 // Between two kernels nothing runs, however they are launched.
@@ -343,7 +346,8 @@ Passed LayerTimes::Head() const {
   passed.backward.products = ProductSeconds(laws, Format::kBf16, tokens_, h, columns);
   if (model_.lora_rank == 0)
     passed.backward.products += ProductSeconds(laws, Format::kBf16, columns, h, tokens_);
-  const double bytes = PassesOf(plan_.kernels).logits * tokens_ * columns;
+  const double of_logit = plan_.loss == Loss::kFused ? kFusedLossBytes : PassesOf(plan_.kernels).logits;
+  const double bytes = of_logit * tokens_ * columns;
   passed.forward.passes = PassSeconds(laws, bytes / 2);
   passed.backward.passes = PassSeconds(laws, bytes / 2);
   if (plan_.tp > 1) {

@@ -32,11 +32,14 @@ double KeptPerToken(const ModelShape& model, const Plan& plan) {
   const double width = model.ffn / plan.tp;
   const double gates = model.gated ? 2 : 1;
   const double again = model.gated && plan.kernels == Kernels::kEager ? 2 : 0;
+  // Inputs of frozen matrices are kept for nothing; adapters beside them read theirs in bf16.
+  const bool frozen = model.lora_rank > 0;
+  const double read = frozen ? 0 : input, adapted = frozen ? 2 : input;
   // Input and normalised input of both halves; queries, keys, values and attention's result, which the next
   // product reads; gates and what becomes of them.
-  double kept = 2 * (2 + input) * h + 2 * (attention + kv) + 2 * attention +
-                (fused && input < 2 ? input * attention : 0);
-  const auto ffn = [&](double values) { return (2 * gates + again + input) * values; };
+  double kept = (2 + adapted + 2 + read) * h + 2 * (attention + kv) + 2 * attention +
+                (fused && adapted < 2 ? adapted * attention : 0);
+  const auto ffn = [&](double values) { return (2 * gates + again + read) * values; };
   if (!model.IsMixture()) return kept + ffn(width);
   const double share = model.MoeLayers() / model.layers;
   const double routed = model.top_k * (ffn(model.expert_ffn) + 4 * model.hidden) / (plan.sp ? plan.tp : 1);
@@ -52,8 +55,13 @@ double SelectedPerToken(const ModelShape& model, const Plan& plan) {
   return 2 * (2 * h + 2 * attention + kv + width);
 }
 
-// In bf16, in fp32, their softmax, and both gradients; a fused loss keeps one of the fp32 ones.
-double LogitBytes(const Plan& plan) { return plan.kernels == Kernels::kFused ? 8 : 14; }
+// PyTorch's cross entropy holds logits in bf16, their logarithmic softmax in fp32 and the gradients of both
+// (14 bytes by its MemTracker, torch 2.15); Megatron's keeps one in fp32; a fused one logits and their
+// gradients in bf16.
+double LogitBytes(const Plan& plan) {
+  if (plan.loss == Loss::kFused) return 4;
+  return plan.kernels == Kernels::kFused ? 8 : 14;
+}
 
 }  // namespace
 
@@ -109,9 +117,10 @@ std::vector<PlanMemory> MemoryByStage(const ModelShape& model, const Plan& plan,
     memory.in_flight = PassesInFlight(plan, stage, micro_batches);
     const double parts = held.layers / plan.vpp;
     memory.activations = saved * parts * memory.in_flight;
-    if (plan.recompute == Recompute::kFull) memory.activations += layer;
     if (stage == plan.pp - 1)
       memory.logits = LogitBytes(plan) * tokens * std::ceil(model.vocabulary / plan.tp);
+    // Logits are gone when the first layer is computed again.
+    if (plan.recompute == Recompute::kFull) memory.activations += std::max(0.0, layer - memory.logits);
     if (shards) {
       // Two blocks whole in bf16, one block's gradients in fp32.
       const double block = held.layers > 0 ? (held.dense - held.ends) / held.layers : 0;

@@ -42,6 +42,10 @@ enum class Attention : uint8_t {
   kFlash2,   // flash attention 2
   kFp8,      // scores and values from fp8
 };
+enum class Loss : uint8_t {
+  kPlain,  // what the author of the other kernels has: logits in fp32, their softmax, their gradients
+  kFused,  // one kernel that reads logits in bf16 and writes their gradients
+};
 
 std::string_view PrecisionName(Precision precision);  // "bf16", "pure-bf16", ...
 std::string_view ShardingName(Sharding sharding);
@@ -57,6 +61,7 @@ struct Plan {
   Precision precision = Precision::kBf16;
   Kernels kernels = Kernels::kCompiled;
   Attention attention = Attention::kBest;
+  Loss loss = Loss::kPlain;
   bool graphs = false;      // launches are recorded in CUDA graphs
   bool tp_overlap = false;  // collectives of tensor parallelism run beside products
   int64_t gpus() const { return int64_t{dp} * tp * pp * cp; }

@@ -39,10 +39,11 @@ constexpr Names<Attention, 5> kAttentions = {{{"best", Attention::kBest},
                                               {"flash1", Attention::kFlash1},
                                               {"flash2", Attention::kFlash2},
                                               {"fp8", Attention::kFp8}}};
+constexpr Names<Loss, 2> kLosses = {{{"plain", Loss::kPlain}, {"fused", Loss::kFused}}};
 // Every key of a plan; the last three stand alone.
-constexpr std::array<std::string_view, 16> kKeys = {
-    "dp",         "tp",        "pp",        "cp",      "ep",        "vpp", "micro",  "shard",
-    "shard-size", "recompute", "precision", "kernels", "attention", "sp",  "graphs", "tp-overlap"};
+constexpr std::array<std::string_view, 17> kKeys = {
+    "dp",        "tp",        "pp",      "cp",        "ep",   "vpp", "micro",  "shard",     "shard-size",
+    "recompute", "precision", "kernels", "attention", "loss", "sp",  "graphs", "tp-overlap"};
 
 template <typename T, size_t N>
 T ValueOf(std::string_view key, std::string_view text, const Names<T, N>& names) {
@@ -110,6 +111,8 @@ void SetValue(std::string_view key, std::string_view value, Plan* plan) {
     plan->kernels = ValueOf(key, value, kKernels);
   } else if (key == "attention") {
     plan->attention = ValueOf(key, value, kAttentions);
+  } else if (key == "loss") {
+    plan->loss = ValueOf(key, value, kLosses);
   } else if (std::ranges::find(kKeys, key) != kKeys.end()) {
     Throw(Code::kInvalidArgument, "{} stands alone in a plan, without a value", key);
   } else {
@@ -167,6 +170,7 @@ std::string PlanText(const Plan& plan) {
   if (plan.kernels != usual.kernels) text += fmt::format(",kernels={}", NameOf(plan.kernels, kKernels));
   if (plan.attention != usual.attention)
     text += fmt::format(",attention={}", NameOf(plan.attention, kAttentions));
+  if (plan.loss != usual.loss) text += fmt::format(",loss={}", NameOf(plan.loss, kLosses));
   if (plan.graphs) text += ",graphs";
   if (plan.tp_overlap) text += ",tp-overlap";
   return text;

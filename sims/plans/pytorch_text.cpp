@@ -32,6 +32,10 @@ class PyTorchWriter {
     AddTensorParallelism();
     AddRecomputation();
     if (plan_.kernels == Kernels::kCompiled) text_ += "for block in mine:\n  block.compile()\n";
+    if (plan_.loss == Loss::kFused)
+      text_ +=
+          "# The loss of logits in bf16, as one kernel.\nloss = "
+          "torch.compile(torch.nn.functional.cross_entropy)\n";
     AddShards();
     AddPipeline();
     AddNotes();

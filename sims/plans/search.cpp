@@ -49,6 +49,7 @@ class Finder {
     plan.sp = tp > 1;
     plan.precision = search_.precision;
     plan.kernels = search_.kernels;
+    plan.loss = search_.loss;
     plan.graphs = search_.graphs;
     if (std::fmod(search_.global_batch, plan.dp) != 0) return;
     const double here = std::ceil(model_.layers / pp);

@@ -15,6 +15,7 @@ struct PlanSearch {
   double global_batch = 0, sequence = 0;
   Precision precision = Precision::kBf16;
   Kernels kernels = Kernels::kCompiled;
+  Loss loss = Loss::kPlain;
   bool graphs = false;
   double largest_micro = 16;
 };

@@ -50,6 +50,10 @@ TEST(Plans, LaunchTextIsForTheBest) {
   EXPECT_THAT(Lanescope(Searched({"--launch", "megatron"})).output,
               HasSubstr("--tensor-model-parallel-size"));
   EXPECT_THAT(Lanescope(Searched({"--launch", "pytorch"})).output, HasSubstr("init_device_mesh"));
+  EXPECT_THAT(Lanescope(Searched({"--launch", "megatron", "--loss", "fused"})).output,
+              HasSubstr("--cross-entropy-loss-fusion"));
+  EXPECT_THAT(Lanescope(Searched({"--launch", "pytorch", "--loss", "fused"})).output,
+              HasSubstr("torch.compile(torch.nn.functional.cross_entropy)"));
 }
 
 TEST(Plans, BadInputIsOneLineWithTheNearest) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "sims/plans/parameters.h"
 
 namespace lanescope::sims::plans {
@@ -49,6 +51,37 @@ TEST(PlanMemoryTest, RecomputationKeepsInputs) {
   EXPECT_EQ(SavedBytes(model, ParsePlan("recompute=full,micro=2,tp=4,sp"), 4096), 2.0 * 4096 * 2 * 4096 / 4);
   EXPECT_LT(SavedBytes(model, ParsePlan("recompute=selective"), 4096),
             SavedBytes(model, ParsePlan("dp=1"), 4096));
+}
+
+// Law: PyTorch's cross entropy holds 14 bytes a logit at its peak (logits in bf16, their logarithmic softmax
+// and two gradients in fp32: MemTracker, torch 2.15); one kernel on logits in bf16 holds them and their
+// gradients.
+TEST(PlanMemoryTest, AFusedLossHoldsLogitsAndTheirGradientsInBf16) {
+  const double logits = 2.0 * 4096 * 128256;
+  EXPECT_EQ(MemoryOf("dp=8,micro=2").logits, 14 * logits);
+  EXPECT_EQ(MemoryOf("dp=8,micro=2,kernels=fused").logits, 8 * logits);
+  EXPECT_EQ(MemoryOf("dp=8,micro=2,loss=fused").logits, 4 * logits);
+}
+
+// Law: logits are gone when the last layer is computed again, so that the larger of the two counts.
+TEST(PlanMemoryTest, LogitsMakeRoomForALayerThatIsComputedAgain) {
+  const ModelShape model = NamedModel("llama-3-8b");
+  const double inputs = 32 * SavedBytes(model, ParsePlan("recompute=full"), 4096);
+  const double layer = SavedBytes(model, ParsePlan("dp=1"), 4096);
+  const PlanMemory many = MemoryOf("dp=8,recompute=full"), few = MemoryOf("dp=8,recompute=full,loss=fused");
+  EXPECT_GT(many.logits, layer);
+  EXPECT_NEAR(many.activations, inputs, 1);
+  EXPECT_NEAR(few.activations + few.logits, inputs + std::max(layer, few.logits), 1);
+}
+
+// Law: frozen matrices need no input for their gradients. Of a block with SwiGLU in bf16 that is the
+// normalised input of the network and the gates' product, 2 (h + ffn) bytes a token.
+TEST(PlanMemoryTest, FrozenMatricesKeepNoInputs) {
+  ModelShape model = NamedModel("llama-2-70b");
+  const Plan plan = ParsePlan("dp=8,kernels=fused");
+  const double trained = SavedBytes(model, plan, 1);
+  model.lora_rank = 16;
+  EXPECT_EQ(trained - SavedBytes(model, plan, 1), 2 * (8192 + 28672));
 }
 
 // Law: of 126 layers over 8 stages the ends have 15, the others 16.

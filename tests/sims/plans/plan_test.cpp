@@ -33,7 +33,8 @@ TEST(PlanTest, TextGoesRound) {
         "dp=8,cp=4,ep=2,vpp=3,shard=fsdp2,recompute=full,micro=2",
         "dp=16,shard=hsdp,shard-size=8,recompute=selective,micro=1,precision=nvfp4,kernels=fused,attention="
         "fp8,graphs",
-        "dp=1,tp=8,micro=1,sp,precision=pure-bf16,kernels=eager,attention=flash2,tp-overlap"})
+        "dp=1,tp=8,micro=1,sp,precision=pure-bf16,kernels=eager,attention=flash2,loss=fused,"
+        "tp-overlap"})
     EXPECT_EQ(PlanText(ParsePlan(text)), text);
 }
 

@@ -145,6 +145,15 @@ TEST(PlanStepTest, EagerSmallModelsAreHostBound) {
   EXPECT_EQ(StepOf("dp=1,kernels=eager,graphs", 1, "gpt2", 128).launches, 0);
 }
 
+// Law: PyTorch's kernels move 44 bytes for a logit, a loss of one kernel 6.
+TEST(PlanStepTest, AFusedLossMovesFewerBytes) {
+  const PlanStep plain = StepOf("dp=1,kernels=eager,graphs", 1, "gpt2", 1024),
+                 fused = StepOf("dp=1,kernels=eager,loss=fused,graphs", 1, "gpt2", 1024);
+  EXPECT_EQ(plain.products, fused.products);
+  EXPECT_NEAR(plain.passes - fused.passes,
+              PassSeconds(Gpus("dgx-h100", 1).kernels, (44.0 - 6) * 1024 * 50257), 1e-9);
+}
+
 TEST(PlanStepTest, ExpertsOfManyGpusExchangeTokens) {
   EXPECT_EQ(StepOf("dp=8,shard=zero1", 8, "qwen3-30b-a3b").exchanges, 0);
   EXPECT_GT(StepOf("dp=8,ep=8,shard=zero1", 8, "qwen3-30b-a3b").exchanges, 0);
