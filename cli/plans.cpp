@@ -21,6 +21,7 @@
 #include "sims/plans/report.h"
 #include "study/base/json_text.h"
 #include "study/compare/plan_trial.h"
+#include "study/predict/recorded_plan.h"
 #include "study/workload/model_shape.h"
 #include "study/workload/torch_modules.h"
 
@@ -214,6 +215,11 @@ void SimulatePlan(const PlanOptions& asked) {
   const plans::Plan plan = plans::ParsePlan(options.plan);
   plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus());
   plans::CheckFormats(machine, plan);
+  if (!options.trace.empty()) {
+    const study::Cancellation::Watch in_order(&Interruption());
+    study::RecordPlan(options.trace, {model, plan, machine, options.global_batch, options.sequence},
+                      &Interruption());
+  }
   if (!options.launch.empty()) return PrintText(LaunchText(options, plan, model));
   if (options.as_json)
     return PrintJson(plans::PlanReport(model, plan, machine, options.global_batch, options.sequence));
@@ -260,11 +266,11 @@ void PlanOptions::AddSearch(CLI::App* command) {
 
 void CheckOfPlans(const CLI::App& command, std::string_view flag) {
   static const std::set<std::string> kShared = {"graph", "--machine", "--json", "--width", "--full-names"};
-  static const std::set<std::string> kOfSearch = {"--verify", "--steps"};
+  static const std::set<std::string> kOfSearch = {"--verify", "--steps"}, kOfSimulate = {"--trace"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string& name = option->get_name();
     const bool is_taken = name == flag || kShared.contains(name) || OfPlansAlone().contains(name) ||
-                          (flag == "--plans" && kOfSearch.contains(name));
+                          (flag == "--plans" ? kOfSearch : kOfSimulate).contains(name);
     if (option->count() > 0 && !is_taken)
       throw CLI::ValidationError(name, fmt::format("is for graphs, and {} is for models", flag));
   }

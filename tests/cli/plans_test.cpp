@@ -52,6 +52,27 @@ TEST(Plans, LaunchTextIsForTheBest) {
   EXPECT_THAT(Lanescope(Searched({"--launch", "pytorch"})).output, HasSubstr("init_device_mesh"));
 }
 
+// The trace of a plan holds the step that is printed, a GPU of each stage, and its waits by name.
+TEST(Plans, ATraceHoldsTheStepByStage) {
+  const Folder folder;
+  const std::string trace = folder.File("plan.db");
+  const json report =
+      LanescopeJson({"simulate", "llama-3-8b", "--plan", "dp=8,tp=2,pp=4,shard=zero1,sp", "--machine",
+                     "dgx-h100:64", "--global-batch", "64", "--trace", trace, "--json"});
+  const json summary = LanescopeJson({"summary", trace, "--json"});
+  ASSERT_EQ(summary["devices"].size(), 4u);
+  EXPECT_EQ(summary["devices"][1]["device"], "stage 1: GPU:16");
+  EXPECT_EQ(summary["devices"][0]["window_ns"], report["step_ns"]["value"]);
+  const Outcome text = Lanescope({"summary", trace});
+  EXPECT_THAT(text.output, HasSubstr("dp=8,tp=2,pp=4,shard=zero1,micro=1,sp, simulated"));
+  for (const char* name : {"forward", "backward", "optimizer", "NCCL tensor, exposed", "NCCL send, exposed",
+                           "NCCL all-gather, hidden", "NCCL reduce-scatter, exposed", "bubble: fill",
+                           "bubble: drain", "waits for stage "})
+    EXPECT_THAT(text.output, HasSubstr(name));
+  // Waiting is no work.
+  EXPECT_GT(summary["devices"][0]["idle_ns"], report["parts_ns"]["stragglers"]);
+}
+
 TEST(Plans, BadInputIsOneLineWithTheNearest) {
   const std::pair<std::vector<std::string>, const char*> kCommands[] = {
       {{"simulate", "llama-3-8b", "--plan", "tp=16", "--machine", "dgx-h100:16", "--global-batch", "8",
