@@ -150,6 +150,14 @@ void PrintMemory(const std::vector<plans::PlanMemory>& stages, const plans::Plan
         BytesText(machine.memory_bytes));
 }
 
+// Empty for a whole number from 1 on, in digits.
+std::string CheckWhole(const std::string& text, int64_t most) {
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+  if (digits && !text.empty() && text.size() < 16 && std::stoll(text) >= 1 && std::stoll(text) <= most)
+    return "";
+  return fmt::format("must be a whole number from 1 to {}, not '{}'", most, text);
+}
+
 const std::set<std::string>& OfPlansAlone() {
   static const std::set<std::string> kNames = {"--global-batch", "--sequence", "--precision", "--kernels",
                                                "--launch"};
@@ -245,11 +253,11 @@ void SimulatePlan(const PlanOptions& asked) {
 
 void PlanOptions::AddBatch(CLI::App* command) {
   command->add_option("--global-batch", global_batch, "Sequences of a step, for plans")
-      ->check(CLI::Range(1.0, 1e7));
+      ->check([](const std::string& text) { return CheckWhole(text, 10'000'000); });
   command
       ->add_option("--sequence", sequence,
                    "Tokens of a sequence, for plans (default: as many as the graph has, or else 4096)")
-      ->check(CLI::Range(1.0, 1e8));
+      ->check([](const std::string& text) { return CheckWhole(text, 100'000'000); });
   command
       ->add_option("--launch", launch, "Print the plan as arguments of this program, or as code of PyTorch")
       ->check(CLI::IsMember({"torchtitan", "megatron", "pytorch"}));
