@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placing and predicting.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -17,6 +21,7 @@
 #include "python/binding/handles.h"
 #include "python/binding/interruption.h"
 #include "study/base/json_text.h"
+#include "study/compare/module_search.h"
 #include "study/compare/placement_search.h"
 #include "study/compare/placement_search_json.h"
 #include "study/predict/prediction_json.h"
@@ -114,7 +119,8 @@ sims::SearchOptions SearchOptionsOf(uint64_t seed, int threads, int restarts) {
 std::string Search(const study::Predictor& predictor, const GraphHandle& graph,
                    const std::vector<std::string>& starts, double budget_s, int rounds, int restarts,
                    uint64_t seed, int threads, int keep, const std::optional<nb::callable>& elsewhere,
-                   const std::optional<nb::callable>& note) {
+                   const std::optional<nb::callable>& note, const std::string& modules,
+                   const std::set<std::string>& whole) {
   study::PlacementSearchRequest request;
   request.starts = starts;
   request.options = SearchOptionsOf(seed, threads, restarts);
@@ -138,7 +144,18 @@ std::string Search(const study::Predictor& predictor, const GraphHandle& graph,
     request.place.cancellation = &cancellation;
     request.options.interrupted = &cancellation.flag();
     const study::FoundPlacements found = study::SearchPlacements(*graph.workload(), predictor, request);
-    json = study::JsonText(study::FoundPlacementsJson(found, graph.workload()->graph(), predictor.machine()));
+    nlohmann::json answer = study::FoundPlacementsJson(found, graph.workload()->graph(), predictor.machine());
+    if (!modules.empty()) {
+      study::ModuleSearchRequest maps;
+      maps.whole = whole;
+      for (const sims::FoundPlacement& one : found.result.best) maps.also.push_back(one.placement);
+      maps.budget_ns = std::max<int64_t>(1, request.options.budget_ns / 4);
+      maps.interrupted = &cancellation.flag();
+      answer["modules"] = study::ModuleMapsJson(
+          study::SearchModuleMaps(*graph.workload(), predictor, study::ModuleTree(modules), maps),
+          graph.workload()->graph(), predictor.machine());
+    }
+    json = study::JsonText(answer);
   });
   return json;
 }
@@ -189,7 +206,7 @@ void AddPredictor(nb::module_& module) {
            nb::arg("points"), nb::arg("bandwidth"), nb::call_guard<Unlocked>())
       .def("search", &Search, nb::arg("graph"), nb::arg("starts"), nb::arg("budget_s"), nb::arg("rounds"),
            nb::arg("restarts"), nb::arg("seed"), nb::arg("threads"), nb::arg("keep"),
-           nb::arg("elsewhere").none(), nb::arg("note").none())
+           nb::arg("elsewhere").none(), nb::arg("note").none(), nb::arg("modules"), nb::arg("whole"))
       .def("search_chains", &SearchChains, nb::arg("graph"), nb::arg("seed"), nb::arg("restarts"),
            nb::arg("state"), nb::arg("first"), nb::arg("count"), nb::call_guard<Unlocked>());
 }
