@@ -36,8 +36,6 @@ Colours::Ranking Colours::ByTime(const Uses& uses) {
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return std::tie(a.second.ns, a.second.slices) > std::tie(b.second.ns, b.second.slices);
   });
-  std::stable_partition(sorted.begin(), sorted.end(),
-                        [](const auto& entry) { return !entry.second.waiting; });
   Ranking ranking;
   for (const auto& [key, use] : sorted) {
     if (!use.waiting) ranking.rank[key] = static_cast<int>(ranking.rank.size());

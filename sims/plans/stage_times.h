@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU of each stage does in a step under a plan, and for how long: the parts that the pipeline's walk
+// The work of a GPU of each stage in a step under a plan, and its time: the parts that the pipeline's walk
 // puts in order. Internal to sims/plans.
 #pragma once
 

@@ -101,8 +101,9 @@ class StagePainter {
     Add(kind, now_, now_ + seconds);
     now_ += seconds;
   }
+  // A moment later than the work beside it, which so comes first wherever slices are sorted.
   void Beside(SliceKind kind, double start, double seconds) {
-    Add(kind, std::max(0.0, start), start + seconds);
+    Add(kind, std::max(0.0, start) + 1e-9, start + seconds);
   }
   // From now until then.
   void Idle(SliceKind kind, double until, int stage) {

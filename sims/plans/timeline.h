@@ -52,7 +52,7 @@ struct SlicePlace {
 
 struct PlanTimeline {
   std::vector<StageSlices> stages;
-  // What waits for another stage: its slice, and the one there that ends first.
+  // Slices that wait for another stage: each, and the one there that ends first.
   std::vector<std::pair<SlicePlace, SlicePlace>> waits;
   int slowest = 0;      // the stage that PlanStep is of
   int64_t step_ns = 0;  // the end of every stage's last slice, and EstimateStep's seconds
