@@ -4,9 +4,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "cli/interrupt.h"
+#include "cli/print.h"
 #include "core/base/error.h"
 #include "core/base/units.h"
 
@@ -22,19 +22,19 @@ std::optional<study::FoundModuleMaps> FindModuleMaps(const std::string& graph,
                                                      const study::Predictor& predictor,
                                                      const std::set<std::string>& whole,
                                                      const study::FoundPlacements& found, int64_t budget_ns) {
-  std::optional<study::ModuleTree> modules;
   try {
-    modules = study::ModuleTree::BesideGraph(graph);
+    const study::ModuleTree modules = study::ModuleTree::BesideGraph(graph);
+    study::ModuleSearchRequest request;
+    request.whole = whole;
+    request.budget_ns = std::max<int64_t>(1, budget_ns / 4);
+    for (const sims::FoundPlacement& one : found.result.best) request.also.push_back(one.placement);
+    request.interrupted = &Interruption().flag();
+    return study::SearchModuleMaps(workload, predictor, modules, request);
   } catch (const Error& error) {
-    if (error.code() == Code::kNotFound) return std::nullopt;
-    throw;
+    if (error.code() != Code::kNotFound && error.code() != Code::kCancelled)
+      NoteLine("note: no map of the modules is looked for: " + error.message());
+    return std::nullopt;
   }
-  study::ModuleSearchRequest request;
-  request.whole = whole;
-  request.budget_ns = std::max<int64_t>(1, budget_ns / 4);
-  for (const sims::FoundPlacement& one : found.result.best) request.also.push_back(one.placement);
-  request.interrupted = &Interruption().flag();
-  return study::SearchModuleMaps(workload, predictor, *modules, request);
 }
 
 std::string ModuleMapsLine(const study::FoundModuleMaps& maps, int64_t found_ns) {

@@ -11,7 +11,7 @@
 
 namespace lanescope::cli {
 
-// Empty: the graph has no modules beside it. Throws what SearchModuleMaps throws.
+// Empty: the graph has no modules beside it, or a note says why they make no map.
 std::optional<study::FoundModuleMaps> FindModuleMaps(const std::string& graph,
                                                      const study::Workload& workload,
                                                      const study::Predictor& predictor,

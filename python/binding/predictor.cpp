@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "python/binding/calls.h"
 #include "python/binding/handles.h"
 #include "python/binding/interruption.h"
@@ -116,6 +117,24 @@ sims::SearchOptions SearchOptionsOf(uint64_t seed, int threads, int restarts) {
   return options;
 }
 
+// The best map of the model's whole modules; null: none fits, or there was no time for one.
+nlohmann::json MapsOf(const study::Predictor& predictor, const GraphHandle& graph,
+                      const study::ModuleTree& modules, const std::set<std::string>& whole,
+                      const study::FoundPlacements& found, const sims::SearchOptions& options) {
+  study::ModuleSearchRequest maps;
+  maps.whole = whole;
+  for (const sims::FoundPlacement& one : found.result.best) maps.also.push_back(one.placement);
+  maps.budget_ns = std::max<int64_t>(1, options.budget_ns / 4);
+  maps.interrupted = options.interrupted;
+  try {
+    return study::ModuleMapsJson(study::SearchModuleMaps(*graph.workload(), predictor, modules, maps),
+                                 graph.workload()->graph(), predictor.machine());
+  } catch (const Error& error) {
+    if (error.code() != Code::kResourceExhausted && error.code() != Code::kDeadlineExceeded) throw;
+    return nullptr;
+  }
+}
+
 std::string Search(const study::Predictor& predictor, const GraphHandle& graph,
                    const std::vector<std::string>& starts, double budget_s, int rounds, int restarts,
                    uint64_t seed, int threads, int keep, const std::optional<nb::callable>& elsewhere,
@@ -145,16 +164,8 @@ std::string Search(const study::Predictor& predictor, const GraphHandle& graph,
     request.options.interrupted = &cancellation.flag();
     const study::FoundPlacements found = study::SearchPlacements(*graph.workload(), predictor, request);
     nlohmann::json answer = study::FoundPlacementsJson(found, graph.workload()->graph(), predictor.machine());
-    if (!modules.empty()) {
-      study::ModuleSearchRequest maps;
-      maps.whole = whole;
-      for (const sims::FoundPlacement& one : found.result.best) maps.also.push_back(one.placement);
-      maps.budget_ns = std::max<int64_t>(1, request.options.budget_ns / 4);
-      maps.interrupted = &cancellation.flag();
-      answer["modules"] = study::ModuleMapsJson(
-          study::SearchModuleMaps(*graph.workload(), predictor, study::ModuleTree(modules), maps),
-          graph.workload()->graph(), predictor.machine());
-    }
+    if (!modules.empty())
+      answer["modules"] = MapsOf(predictor, graph, study::ModuleTree(modules), whole, found, request.options);
     json = study::JsonText(answer);
   });
   return json;
