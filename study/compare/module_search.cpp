@@ -30,7 +30,7 @@ class Units {
   size_t count() const { return units_.size(); }
   const std::string& type(size_t unit) const { return modules_[units_[unit]].type; }
   int64_t bytes(size_t unit) const { return bytes_[unit]; }
-  // Of a parameter's node; those of no unit are of the first.
+  // The unit of a parameter's node; those of none are of the first.
   size_t Of(const std::string& node) const {
     const auto found = unit_of_.find(node);
     return found == unit_of_.end() ? 0 : found->second;
