@@ -14,6 +14,8 @@
 #include "core/base/file.h"
 #include "core/base/text_table.h"
 #include "core/base/units.h"
+#include "core/machine/gpu_facts.h"
+#include "core/machine/named_cluster.h"
 #include "core/machine/tasks.h"
 #include "exec/measure/gpu_machine.h"
 #include "exec/messages/pacer.h"
@@ -27,7 +29,7 @@ struct DevicesOptions {
   MachineOptions machine;
   std::string make, output;
   bool json = false;
-  bool measure = false;
+  bool measure = false, machines = false;
 };
 
 bool IsEmulatedLink(const Machine& machine, const LinkSpec& link) {
@@ -235,6 +237,26 @@ void ExplainMachine(const DevicesOptions& options, const Machine& machine, const
   }
 }
 
+// Nodes by name, and the GPUs that others are named by.
+void ListMachines() {
+  TextTable table;
+  table.Name("Machine").Number("GPUs").Text("GPU").Number("Memory").Number("GPU to GPU").Number("Port");
+  for (const std::string_view name : NodeNames()) {
+    const NamedCluster node = ClusterOf(name);
+    table.Row({std::string(name), fmt::format("{}", node.cluster.gpus_per_node), node.gpu->name,
+               FormatBytes(node.gpu->device.memory_bytes), FormatBandwidth(node.cluster.switch_bandwidth),
+               FormatBandwidth(node.cluster.nic_bandwidth)});
+  }
+  PrintText(table.Take(LineWidth()));
+  std::string gpus;
+  for (const GpuFacts& gpu : KnownGpus()) gpus += (gpus.empty() ? "" : ", ") + gpu.short_name;
+  Print(
+      "\n{0}:64 is 64 GPUs of such nodes. Others are named by their GPUs: h100x2 is a node of two, "
+      "pcie-4090:8 "
+      "eight boards of one host.\nGPUs: {1}\n",
+      NodeNames().front(), gpus);
+}
+
 void ShowDevices(const DevicesOptions& options) {
   std::string reason;
   Machine machine = options.make.empty() ? FindMachine(options.machine, &reason) : MakeCluster(options.make);
@@ -272,12 +294,15 @@ void AddDevices(CLI::App* app) {
       "--make", options->make,
       "Make a machine of many nodes, e.g. dgx-a100:512,fat-tree,400Gb/s; nodes: " + ClusterNodeKinds());
   make->excludes("--machine");
+  command->add_flag("--machines", options->machines, "List the machines that have names")
+      ->excludes(make)
+      ->excludes("--machine");
   command->add_flag("--measure", options->measure, "Measure rates, links and interference")->excludes(make);
   command->add_flag("--json", options->json, "Print a machine file");
   command->add_option("-o,--output", options->output, "Write a machine file");
   AddFullNames(command);
   AddExample(command, "lanescope devices --machine samples/machines/k80x2.json");
-  command->callback([options] { ShowDevices(*options); });
+  command->callback([options] { options->machines ? ListMachines() : ShowDevices(*options); });
 }
 
 }  // namespace lanescope::cli

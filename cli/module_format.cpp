@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/module_format.h"
 
-#include <set>
-
 #include "cli/options.h"
 #include "cli/print.h"
 #include "study/workload/module_placement.h"
@@ -27,12 +25,15 @@ void ModuleFormat::Add(CLI::App* command, const std::vector<CLI::Option*>& other
 
 void ModuleFormat::Read(const std::string& graph) { modules_ = study::ModuleTree::BesideGraph(graph); }
 
-void ModuleFormat::Print(const study::PlacedGraph& placed, const Machine& machine) const {
+std::set<std::string> ModuleFormat::whole() const {
   std::set<std::string> whole;
-  if (!whole_.empty()) {
-    for (std::string& type : SplitAtCommas(whole_)) whole.insert(std::move(type));
-  }
-  PrintJson(study::ModulePlacementJson(format_, modules_.value(), placed, machine, whole));
+  if (whole_.empty()) return whole;
+  for (std::string& type : SplitAtCommas(whole_)) whole.insert(std::move(type));
+  return whole;
+}
+
+void ModuleFormat::Print(const study::PlacedGraph& placed, const Machine& machine) const {
+  PrintJson(study::ModulePlacementJson(format_, modules_.value(), placed, machine, whole()));
 }
 
 }  // namespace lanescope::cli

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class ModuleFormat {
   // The modules beside the graph, so that work begins only where they are there. Throws what
   // ModuleTree::BesideGraph throws.
   void Read(const std::string& graph);
+  bool makes_fsdp() const { return format_ == "fsdp"; }
+  bool makes_splits() const { return format_ == "split-points"; }
+  std::set<std::string> whole() const;
   // After Read.
   void Print(const study::PlacedGraph& placed, const Machine& machine) const;
 

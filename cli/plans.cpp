@@ -21,6 +21,7 @@
 #include "sims/plans/report.h"
 #include "study/base/json_text.h"
 #include "study/compare/plan_trial.h"
+#include "study/predict/recorded_plan.h"
 #include "study/workload/model_shape.h"
 #include "study/workload/torch_modules.h"
 
@@ -149,6 +150,14 @@ void PrintMemory(const std::vector<plans::PlanMemory>& stages, const plans::Plan
         BytesText(machine.memory_bytes));
 }
 
+// Empty for a whole number from 1 on, in digits.
+std::string CheckWhole(const std::string& text, int64_t most) {
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos;
+  if (digits && !text.empty() && text.size() < 16 && std::stoll(text) >= 1 && std::stoll(text) <= most)
+    return "";
+  return fmt::format("must be a whole number from 1 to {}, not '{}'", most, text);
+}
+
 const std::set<std::string>& OfPlansAlone() {
   static const std::set<std::string> kNames = {"--global-batch", "--sequence", "--precision",
                                                "--kernels",      "--loss",     "--launch"};
@@ -215,6 +224,11 @@ void SimulatePlan(const PlanOptions& asked) {
   const plans::Plan plan = plans::ParsePlan(options.plan);
   plans::CheckPlan(plan, model, options.global_batch, options.sequence, machine.gpus());
   plans::CheckFormats(machine, plan);
+  if (!options.trace.empty()) {
+    const study::Cancellation::Watch in_order(&Interruption());
+    study::RecordPlan(options.trace, {model, plan, machine, options.global_batch, options.sequence},
+                      &Interruption());
+  }
   if (!options.launch.empty()) return PrintText(LaunchText(options, plan, model));
   if (options.as_json)
     return PrintJson(plans::PlanReport(model, plan, machine, options.global_batch, options.sequence));
@@ -240,11 +254,11 @@ void SimulatePlan(const PlanOptions& asked) {
 
 void PlanOptions::AddBatch(CLI::App* command) {
   command->add_option("--global-batch", global_batch, "Sequences of a step, for plans")
-      ->check(CLI::Range(1.0, 1e7));
+      ->check([](const std::string& text) { return CheckWhole(text, 10'000'000); });
   command
       ->add_option("--sequence", sequence,
                    "Tokens of a sequence, for plans (default: as many as the graph has, or else 4096)")
-      ->check(CLI::Range(1.0, 1e8));
+      ->check([](const std::string& text) { return CheckWhole(text, 100'000'000); });
   command
       ->add_option("--launch", launch, "Print the plan as arguments of this program, or as code of PyTorch")
       ->check(CLI::IsMember({"torchtitan", "megatron", "pytorch"}));
@@ -264,11 +278,11 @@ void PlanOptions::AddSearch(CLI::App* command) {
 
 void CheckOfPlans(const CLI::App& command, std::string_view flag) {
   static const std::set<std::string> kShared = {"graph", "--machine", "--json", "--width", "--full-names"};
-  static const std::set<std::string> kOfSearch = {"--verify", "--steps"};
+  static const std::set<std::string> kOfSearch = {"--verify", "--steps"}, kOfSimulate = {"--trace"};
   for (const CLI::Option* option : command.get_options()) {
     const std::string& name = option->get_name();
     const bool is_taken = name == flag || kShared.contains(name) || OfPlansAlone().contains(name) ||
-                          (flag == "--plans" && kOfSearch.contains(name));
+                          (flag == "--plans" ? kOfSearch : kOfSimulate).contains(name);
     if (option->count() > 0 && !is_taken)
       throw CLI::ValidationError(name, fmt::format("is for graphs, and {} is for models", flag));
   }

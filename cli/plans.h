@@ -11,6 +11,7 @@ struct PlanOptions {
   std::string model;  // a named one, or a file with its shape
   std::string plan;   // of `simulate`; empty: look for the best
   std::string machine, precision = "bf16", kernels = "compiled", loss = "plain", launch;
+  std::string trace;  // of `simulate`: where the step is recorded
   double global_batch = 0, largest_micro = 16;
   double sequence = 0;         // 0: as the model has it
   int verify = 0, steps = 20;  // of the best, how many run here, and for how long

@@ -12,6 +12,7 @@
 #include "cli/layout_search.h"
 #include "cli/line_width.h"
 #include "cli/module_format.h"
+#include "cli/module_maps.h"
 #include "cli/options.h"
 #include "cli/plans.h"
 #include "cli/print.h"
@@ -155,6 +156,17 @@ study::FoundPlacements Find(const study::Workload& workload, const study::Predic
   }
 }
 
+// A device map and split points are of whole modules; a line says what they and the single ops take.
+void PrintFormat(const SearchCommand& command, const study::Workload& workload, const Machine& machine,
+                 const sims::SearchResult& result, const std::optional<study::FoundModuleMaps>& maps) {
+  const sims::FoundPlacement& ops = result.best.front();
+  const study::ModuleMap* map = nullptr;
+  if (maps && !command.format.makes_fsdp())
+    map = command.format.makes_splits() && maps->best_split ? &*maps->best_split : &maps->best;
+  if (map != nullptr) NoteLine("note: " + ModuleMapsLine(*maps, ops.step_ns));
+  command.format.Print({&workload, ops.origin, map != nullptr ? map->placement : ops.placement}, machine);
+}
+
 void Search(SearchCommand& command) {
   RequireNotRead(command.output, {command.graph, command.machine.file, command.cost});
   const Machine machine = command.machine.Load();
@@ -198,14 +210,19 @@ void Search(SearchCommand& command) {
   std::vector<Verified> verified;
   if (command.verify > 0 && !Interruption().cancelled())
     verified = VerifyBest(command, workload, predictor.machine(), result);
+  const auto maps =
+      FindModuleMaps(command.graph, workload, predictor, command.format.whole(), found, options.budget_ns);
   if (command.format.given()) {
-    command.format.Print({&workload, result.best.front().origin, best}, predictor.machine());
+    PrintFormat(command, workload, predictor.machine(), result, maps);
   } else if (command.as_json) {
-    PrintJson(JsonText(ResultJson(workload, predictor.machine(), found, verified)));
+    nlohmann::json answer = ResultJson(workload, predictor.machine(), found, verified);
+    if (maps) answer["modules"] = study::ModuleMapsJson(*maps, workload.graph(), predictor.machine());
+    PrintJson(JsonText(answer));
   } else {
     Print("{} on {}; predictions {}\n\n", workload.name(), predictor.machine().name, predictor.origin());
     if (!found.caveat.empty()) Print("The best: {}\n\n", found.caveat);
     PrintResult(result, found.bound, verified);
+    if (maps) Print("\nOf modules: {}\n", ModuleMapsLine(*maps, result.best.front().step_ns));
     if (!command.output.empty()) Print("placement: {}\n", command.output);
   }
   Interruption().Check();

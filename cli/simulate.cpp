@@ -301,6 +301,7 @@ void AddSimulate(CLI::App* app) {
       options->plan.model = options->graph;
       options->plan.machine = options->machine.file;
       options->plan.as_json = options->as_json;
+      options->plan.trace = options->trace;
       return SimulatePlan(options->plan);
     }
     CheckOfGraphs(*command, "--plan");

@@ -29,4 +29,20 @@ inline size_t EditDistance(std::string_view a, std::string_view b, size_t limit)
   return std::min(row[b.size()], limit);
 }
 
+// The nearest of `names` to `name`, if at most half of the letters of the longer one
+// are wrong; else empty.
+template <typename Names>
+std::string_view NearName(std::string_view name, const Names& names) {
+  std::string_view nearest;
+  name = name.substr(0, 100);
+  size_t least = name.size() + 100;
+  for (const std::string_view other : names) {
+    const size_t distance = EditDistance(name, other, least);
+    if (distance >= least || 2 * distance > std::max(name.size(), other.size())) continue;
+    least = distance;
+    nearest = other;
+  }
+  return nearest;
+}
+
 }  // namespace lanescope

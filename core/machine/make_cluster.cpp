@@ -8,6 +8,7 @@
 
 #include "core/base/edit_distance.h"
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/base/units.h"
 #include "core/machine/fact_table.h"
 #include "core/machine/gpu_facts.h"
@@ -48,11 +49,13 @@ struct Counts {
 };
 
 [[noreturn]] void Refuse(std::string_view part, std::string_view why) {
-  Throw(
-      Code::kInvalidArgument,
-      "'{}': {}; a machine of 64 GPUs is made as dgx-a100:64,fat-tree,400Gb/s (kinds of nodes: {}; networks: "
-      "fat-tree, rails; also nodes=N, gpus=N of a node, nics=N, radix=N, oversubscription=X)",
-      part, why, ClusterNodeKinds());
+  Throw(Code::kInvalidArgument, "'{}': {}; a machine of 64 GPUs is dgx-h100:64", Printable(part), why);
+}
+[[noreturn]] void RefuseSetting(std::string_view part) {
+  Throw(Code::kInvalidArgument,
+        "'{}': there is no such setting of a machine; there are fat-tree, rails, 400Gb/s, nodes=N, gpus=N, "
+        "nics=N, radix=N and oversubscription=X",
+        Printable(part));
 }
 
 double ParseNumber(std::string_view part, std::string_view text) {
@@ -80,7 +83,7 @@ double ParsePort(std::string_view part) {
   try {
     rate = ParseBandwidth(part);
   } catch (const Error&) {
-    Refuse(part, "is neither a network nor a bandwidth nor a known setting");
+    RefuseSetting(part);
   }
   if (!(rate > 0 && rate < 1e15)) Refuse(part, "is out of range");
   return rate;
@@ -107,15 +110,9 @@ void ReadPart(std::string_view part, Counts* counts, Cluster* cluster) {
       if (!(cluster->oversubscription >= 1 && cluster->oversubscription <= 1000))
         Refuse(part, "must be from 1 to 1000");
     } else {
-      Refuse(part, "there is no such setting");
+      RefuseSetting(part);
     }
   }
-}
-
-std::vector<std::string_view> NodeNames() {
-  std::vector<std::string_view> names;
-  for (const FactRow& row : ReadFactTable(kNodeTable)) names.push_back(row["name"]);
-  return names;
 }
 
 std::optional<NodeKind> KnownNode(std::string_view name) {
@@ -169,17 +166,10 @@ NodeKind KindOf(std::string_view part, std::string_view name) {
   if (const auto kind = KnownNode(name)) return *kind;
   if (const auto kind = PcieNode(part, name)) return *kind;
   if (const auto kind = CountedNode(part, name)) return *kind;
-  std::string_view nearest;
-  size_t least = 3;
-  for (const std::string_view known : NodeNames()) {
-    const size_t distance = EditDistance(name, known, least);
-    if (distance < least) {
-      least = distance;
-      nearest = known;
-    }
-  }
-  Refuse(part, nearest.empty() ? "there is no such kind of node"
-                               : fmt::format("there is no such kind of node; did you mean {}?", nearest));
+  const std::string_view nearest = NearName(name, NodeNames());
+  Throw(Code::kInvalidArgument,
+        "'{}': there is no such kind of machine{}; `lanescope devices --machines` lists them",
+        Printable(part), nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
 }
 
 // The GPUs of a node and the nodes that the counts mean.
@@ -207,10 +197,10 @@ void SetCounts(std::string_view text, const NodeKind& kind, const Counts& counts
 
 }  // namespace
 
-std::string ClusterNodeKinds() {
-  std::string gpus;
-  for (const GpuFacts& gpu : KnownGpus()) gpus += (gpus.empty() ? "" : ", ") + gpu.short_name;
-  return fmt::format("{}, h100x2, pcie-4090:8 and the like of {}", fmt::join(NodeNames(), ", "), gpus);
+std::vector<std::string_view> NodeNames() {
+  std::vector<std::string_view> names;
+  for (const FactRow& row : ReadFactTable(kNodeTable)) names.push_back(row["name"]);
+  return names;
 }
 
 void AddClusterGpus(DeviceSpec gpu, Machine* machine) {
@@ -220,6 +210,12 @@ void AddClusterGpus(DeviceSpec gpu, Machine* machine) {
     ParseDeviceName(gpu.name, &gpu.parsed);
     machine->devices.Add(gpu);
   }
+}
+
+std::string ClusterNodeKinds() {
+  std::string gpus;
+  for (const GpuFacts& gpu : KnownGpus()) gpus += (gpus.empty() ? "" : ", ") + gpu.short_name;
+  return fmt::format("{}, h100x2, pcie-4090:8 and the like of {}", fmt::join(NodeNames(), ", "), gpus);
 }
 
 NamedCluster ClusterOf(std::string_view text) {

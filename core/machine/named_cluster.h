@@ -17,5 +17,7 @@ struct NamedCluster {
 // The texts of MakeCluster. Fewer GPUs than a node of nodes.tsv has are a part of one; more are whole nodes.
 // Throws InvalidArgument naming the part.
 NamedCluster ClusterOf(std::string_view text);
+// Nodes that have names of their own ("dgx-h100"); others are named by their GPUs.
+std::vector<std::string_view> NodeNames();
 
 }  // namespace lanescope

@@ -46,6 +46,11 @@ bool IsCommunication(std::string_view kernel_name) {
   return found != kernel_name.end();
 }
 
+bool IsWaiting(std::string_view op) {
+  op.remove_prefix(op.rfind('/') + 1);
+  return op.starts_with("bubble: ") || op.starts_with("waits for ");
+}
+
 SliceColumns* RunView::AddLane(int device, bool copies) {
   auto slices = std::make_unique<SliceColumns>();
   SliceColumns* added = slices.get();

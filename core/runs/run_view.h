@@ -20,6 +20,9 @@ namespace lanescope {
 
 // NCCL's kernels move data between devices and wait for it; they are no compute.
 bool IsCommunication(std::string_view kernel_name);
+// Slices of predicted plans that are no work and say what a device waits for (sims/plans/timeline.h):
+// "bubble: fill", "waits for stage 2", behind a scope or not.
+bool IsWaiting(std::string_view op);
 
 // Pieces of work in columns of equal length, of which those after `op` are empty where they say nothing.
 struct SliceColumns {
@@ -62,6 +65,7 @@ struct RunView {
   struct Op {
     std::string_view name;  // of the node, or of the kernel
     bool communication = false;
+    bool waiting = false;  // no work: on no path
   };
   struct Route {
     int src = 0, dst = 0;  // indexes into devices

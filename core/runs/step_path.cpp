@@ -244,6 +244,7 @@ void StepPathFinder::GroupSlices(const std::vector<char>& chosen) {
       auto found = position.end();
       bool first = true;
       for (size_t i = 0; i < slices.size(); ++i) {
+        if (slices.op[i] >= 0 && view_.ops[static_cast<size_t>(slices.op[i])].waiting) continue;
         if (view_.whole) {
           if (chosen[0]) visit(size_t{0}, l, i);
           continue;

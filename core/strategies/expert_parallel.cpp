@@ -21,7 +21,10 @@ namespace lanescope {
 
 StepGraph ShareExperts(const RewriteInput& input) {
   const std::vector<DeviceId>& gpus = input.gpus;
-  if (gpus.size() < 2) Throw(Code::kInvalidArgument, "expert-parallel: the machine has fewer than two GPUs");
+  if (gpus.size() < 2)
+    Throw(Code::kInvalidArgument,
+          "expert-parallel: experts are shared out over two GPUs or more, and the machine has {}",
+          gpus.size());
   if (input.spec.batch_axis.empty()) Throw(Code::kInvalidArgument, "expert-parallel: {}", kNoBatchAxis);
   const int group = static_cast<int>(gpus.size()) / input.groups;
   const ExpertParts experts = SplitExperts(input.graph, input.spec, input.info, group);

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "core/runs/run_view.h"
+
 namespace lanescope::gui {
 namespace {
 
@@ -23,6 +25,7 @@ constexpr ImU32 kGrey = IM_COL32(128, 132, 138, 255);
 struct Use {
   int64_t ns = 0, slices = 0;
   std::string name;
+  bool waiting = false;  // of ops: no work, and grey
 };
 
 }  // namespace
@@ -35,7 +38,7 @@ Colours::Ranking Colours::ByTime(const Uses& uses) {
   });
   Ranking ranking;
   for (const auto& [key, use] : sorted) {
-    ranking.rank[key] = static_cast<int>(ranking.uses.size());
+    if (!use.waiting) ranking.rank[key] = static_cast<int>(ranking.rank.size());
     ranking.uses.push_back({key, use.name, use.ns});
     ranking.ns += use.ns;
   }
@@ -52,6 +55,7 @@ void Colours::Update(const Timeline& timeline) {
       use.slices += op.slices;
       use.ns += op.ns;
       if (use.name.empty()) use.name = op.op;
+      use.waiting = op.node >= 0 && IsWaiting(op.op);
     }
     for (const RangeUse& range : run.data->ranges) {
       ranges[range.range].ns += range.ns;

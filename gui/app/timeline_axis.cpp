@@ -126,20 +126,51 @@ void PaintPointer(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, fl
   list->AddRectFilled(ImVec2(x, ruler_top), ImVec2(x + 1, bottom), WithAlpha(ui.theme.text, 0.25f));
 }
 
-void PaintLegend(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float top, float height) {
-  ImGui::PushFont(ui.fonts.small);
-  float x = frame.left - frame.gutter + ui.Px(8);
-  const float y = std::round(top + (height - ImGui::GetFontSize()) / 2);
+namespace {
+
+constexpr int kMostLegendLines = 2;
+
+// Calls place(entry, text, x, line) for the entries of the legend that find room on so many lines; returns
+// the lines that they take.
+template <typename Place>
+int LayLegend(const Ui& ui, const TimelineFrame& frame, int most_lines, Place place) {
+  const float left = frame.left - frame.gutter + ui.Px(8);
+  float x = left;
+  int line = 0;
   for (const auto& entry : ui.colours.Legend(ui.state.colour, 12)) {
-    std::string text = Shorten(entry.text, ui.Px(150));
+    std::string text = Shorten(entry.text, ui.Px(170));
     if (entry.share > 0) text += "  " + PercentText(entry.share, entry.share < 0.1 ? 1 : 0);
     const float width = TextWidth(text) + ui.Px(30);
-    if (x + width > frame.left + frame.width) break;
-    list->AddRectFilled(ImVec2(x, y + ui.Px(2)), ImVec2(x + ui.Px(10), y + ui.Px(12)), entry.colour,
-                        ui.Px(2));
-    list->AddText(ImVec2(x + ui.Px(14), y), ui.theme.text_dim, text.c_str());
+    if (x + width > frame.left + frame.width) {
+      if (line + 1 == most_lines) break;
+      ++line;
+      x = left;
+    }
+    place(entry, text, x, line);
     x += width;
   }
+  return line + 1;
+}
+
+}  // namespace
+
+int LegendLines(const Ui& ui, const TimelineFrame& frame) {
+  ImGui::PushFont(ui.fonts.small);
+  const int lines = LayLegend(ui, frame, kMostLegendLines, [](const auto&...) {});
+  ImGui::PopFont();
+  return lines;
+}
+
+void PaintLegend(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float top, float line_height) {
+  ImGui::PushFont(ui.fonts.small);
+  LayLegend(ui, frame, kMostLegendLines,
+            [&](const Colours::LegendEntry& entry, const std::string& text, float x, int line) {
+              const float y = std::round(top + line_height * static_cast<float>(line) +
+                                         (line_height - ImGui::GetFontSize()) / 2);
+              list->AddRectFilled(ImVec2(x, y + ui.Px(2)), ImVec2(x + ui.Px(10), y + ui.Px(12)), entry.colour,
+                                  ui.Px(2));
+              list->AddText(ImVec2(x + ui.Px(14), y), ui.theme.text_dim, text.c_str());
+            });
   ImGui::PopFont();
 }
 

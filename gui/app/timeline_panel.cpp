@@ -111,7 +111,8 @@ void DrawTimeline(const Ui& ui, DrawPlan* plan) {
   const float pinned_top = ruler_top + ruler_height;
   const float pinned_height =
       ui.analysis.layout().pinned.empty() ? 0 : ui.analysis.layout().pinned_height + ui.Px(4);
-  const float legend_height = std::round(ui.Px(20));
+  const float legend_line = std::round(ui.Px(20));
+  const float legend_height = legend_line * static_cast<float>(LegendLines(ui, frame));
   const float lanes_top = pinned_top + pinned_height;
   const float lanes_height = std::max(1.0f, corner.y + room.y - lanes_top - legend_height);
 
@@ -149,7 +150,7 @@ void DrawTimeline(const Ui& ui, DrawPlan* plan) {
   PaintArea(ui, list, frame, ruler_top, lanes_top - ui.state.scroll_y, lanes_top);
   PaintMarks(ui, list, frame, ruler_top, lanes_top);
   PaintPointer(ui, list, frame, ruler_top, lanes_top);
-  PaintLegend(ui, list, frame, lanes_top + lanes_height, legend_height);
+  PaintLegend(ui, list, frame, lanes_top + lanes_height, legend_line);
   PaintDrag(ui, ImGui::GetForegroundDrawList());
 }
 

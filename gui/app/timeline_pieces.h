@@ -25,7 +25,9 @@ void PaintMarks(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, floa
 void PaintMinimap(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float top, float height);
 void PaintPointer(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float ruler_top, float bottom);
 // Below the lanes.
-void PaintLegend(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float top, float height);
+// The legend takes one line or more, by the room that its entries have.
+int LegendLines(const Ui& ui, const TimelineFrame& frame);
+void PaintLegend(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float top, float line_height);
 
 // timeline_lanes.cpp: what belongs to runs and lanes.
 void PaintArea(const Ui& ui, ImDrawList* list, const TimelineFrame& frame, float ruler_top, float origin_y,

@@ -10,7 +10,8 @@ RunView ViewOf(const RunData& run) {
   view.devices.assign(run.devices.begin(), run.devices.end());
   for (const OpEntry& op : run.ops) {
     view.by_node |= op.node >= 0;
-    view.ops.push_back({op.name.empty() ? std::string_view("no name") : op.name, IsCommunication(op.op)});
+    const std::string_view name = op.name.empty() ? std::string_view("no name") : op.name;
+    view.ops.push_back({name, IsCommunication(op.op), op.node >= 0 && IsWaiting(op.op)});
   }
   view.routes = run.routes;
   for (const std::string& signature : run.signatures) view.signatures.push_back(signature);

@@ -6,6 +6,7 @@
 #include "python/binding/binding.h"
 #include "sims/plans/formats.h"
 #include "sims/plans/report.h"
+#include "study/predict/recorded_plan.h"
 #include "study/workload/model_shape.h"
 #include "study/workload/torch_modules.h"
 
@@ -20,13 +21,14 @@ plans::ModelShape ModelOf(const std::string& name, const std::string& json) {
 }
 
 std::string Report(const std::string& model, const std::string& shape, const std::string& plan,
-                   const std::string& machine, double global_batch, double wanted) {
+                   const std::string& machine, double global_batch, double wanted, const std::string& trace) {
   const plans::ModelShape asked = ModelOf(model, shape);
   const double sequence = plans::SequenceOf(asked, wanted);
   const plans::Plan parsed = plans::ParsePlan(plan);
   const plans::PlanMachine on = plans::NamedMachine(machine);
   plans::CheckPlan(parsed, asked, global_batch, sequence, on.gpus());
   plans::CheckFormats(on, parsed);
+  if (!trace.empty()) study::RecordPlan(trace, {asked, parsed, on, global_batch, sequence}, nullptr);
   return plans::PlanReport(asked, parsed, on, global_batch, sequence);
 }
 

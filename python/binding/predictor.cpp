@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placing and predicting.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/set.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 
 #include "core/base/clock.h"
+#include "core/base/error.h"
 #include "python/binding/calls.h"
 #include "python/binding/handles.h"
 #include "python/binding/interruption.h"
 #include "study/base/json_text.h"
+#include "study/compare/module_search.h"
 #include "study/compare/placement_search.h"
 #include "study/compare/placement_search_json.h"
 #include "study/predict/prediction_json.h"
@@ -111,10 +117,29 @@ sims::SearchOptions SearchOptionsOf(uint64_t seed, int threads, int restarts) {
   return options;
 }
 
+// The best map of the model's whole modules; null: none fits, or there was no time for one.
+nlohmann::json MapsOf(const study::Predictor& predictor, const GraphHandle& graph,
+                      const study::ModuleTree& modules, const std::set<std::string>& whole,
+                      const study::FoundPlacements& found, const sims::SearchOptions& options) {
+  study::ModuleSearchRequest maps;
+  maps.whole = whole;
+  for (const sims::FoundPlacement& one : found.result.best) maps.also.push_back(one.placement);
+  maps.budget_ns = std::max<int64_t>(1, options.budget_ns / 4);
+  maps.interrupted = options.interrupted;
+  try {
+    return study::ModuleMapsJson(study::SearchModuleMaps(*graph.workload(), predictor, modules, maps),
+                                 graph.workload()->graph(), predictor.machine());
+  } catch (const Error& error) {
+    if (error.code() != Code::kResourceExhausted && error.code() != Code::kDeadlineExceeded) throw;
+    return nullptr;
+  }
+}
+
 std::string Search(const study::Predictor& predictor, const GraphHandle& graph,
                    const std::vector<std::string>& starts, double budget_s, int rounds, int restarts,
                    uint64_t seed, int threads, int keep, const std::optional<nb::callable>& elsewhere,
-                   const std::optional<nb::callable>& note) {
+                   const std::optional<nb::callable>& note, const std::string& modules,
+                   const std::set<std::string>& whole) {
   study::PlacementSearchRequest request;
   request.starts = starts;
   request.options = SearchOptionsOf(seed, threads, restarts);
@@ -138,7 +163,10 @@ std::string Search(const study::Predictor& predictor, const GraphHandle& graph,
     request.place.cancellation = &cancellation;
     request.options.interrupted = &cancellation.flag();
     const study::FoundPlacements found = study::SearchPlacements(*graph.workload(), predictor, request);
-    json = study::JsonText(study::FoundPlacementsJson(found, graph.workload()->graph(), predictor.machine()));
+    nlohmann::json answer = study::FoundPlacementsJson(found, graph.workload()->graph(), predictor.machine());
+    if (!modules.empty())
+      answer["modules"] = MapsOf(predictor, graph, study::ModuleTree(modules), whole, found, request.options);
+    json = study::JsonText(answer);
   });
   return json;
 }
@@ -189,7 +217,7 @@ void AddPredictor(nb::module_& module) {
            nb::arg("points"), nb::arg("bandwidth"), nb::call_guard<Unlocked>())
       .def("search", &Search, nb::arg("graph"), nb::arg("starts"), nb::arg("budget_s"), nb::arg("rounds"),
            nb::arg("restarts"), nb::arg("seed"), nb::arg("threads"), nb::arg("keep"),
-           nb::arg("elsewhere").none(), nb::arg("note").none())
+           nb::arg("elsewhere").none(), nb::arg("note").none(), nb::arg("modules"), nb::arg("whole"))
       .def("search_chains", &SearchChains, nb::arg("graph"), nb::arg("seed"), nb::arg("restarts"),
            nb::arg("state"), nb::arg("first"), nb::arg("count"), nb::call_guard<Unlocked>());
 }

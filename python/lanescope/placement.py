@@ -15,6 +15,10 @@ from lanescope.graph import Graph, as_graph
 class Placement(Mapping[str, str]):
     """Which device runs each node: a mapping from the node's name to the device's."""
 
+    # Of a search over a model of PyTorch: the best map of its whole modules, and the best that is cut in their order.
+    by_modules: Placement | None = None
+    by_cuts: Placement | None = None
+
     def __init__(self, nodes: Mapping[str, Mapping[str, Any]], strategy: str = ""):
         self._nodes, self.strategy = dict(nodes), strategy
 

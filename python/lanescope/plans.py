@@ -53,15 +53,17 @@ class Plan:
     def __hash__(self) -> int:
         return hash(self._text)
 
-    def simulate(self, model: Model, machine: str, global_batch: int, sequence: int | None = None) -> PlanReport:
+    def simulate(self, model: Model, machine: str, global_batch: int, sequence: int | None = None, *,
+                 trace: str | os.PathLike | None = None) -> PlanReport:
         """The step of a model, time and memory, on a machine by name ("dgx-h100:64").
 
         model         a name ("llama-3-8b"), a .json file or a mapping with the shape, or a graph of the model
         global_batch  sequences of a step, of `sequence` tokens; None: as many as the graph has, or else 4096
+        trace         a trace to which the step is appended as a simulated run, with a GPU of each stage
         """
         name, shape = _asked(model)
         return PlanReport(json.loads(_core.plan_report(name, shape, self._text, machine, float(global_batch),
-                                                       float(sequence or 0))))
+                                                       float(sequence or 0), os.fspath(trace or ""))))
 
 
 class PlanReport(Report):

@@ -21,8 +21,12 @@ class SearchResult(Report):
     @property
     def placement(self) -> Placement:
         """The best that was found."""
-        best = self["best"]
-        return Placement(best["placement"]["nodes"], best["strategy"])
+        best, maps = self["best"], self.get("modules")
+        found = Placement(best["placement"]["nodes"], best["strategy"])
+        if maps is not None:
+            found.by_modules = Placement(maps["placement"]["nodes"], "modules")
+            found.by_cuts = Placement(maps["split"]["placement"]["nodes"], "modules") if maps["split"] else None
+        return found
 
     @property
     def step_ns(self) -> int:
@@ -35,7 +39,8 @@ class SearchResult(Report):
 
 def search(graph: Any, machine: Any = None, *, costs: Any = None, start: Iterable[str] = (), budget_s: float = 60,
            rounds: int = 40, restarts: int = 1, seed: int = 1, threads: int = 0, keep: int = 3,
-           executor: Executor | None = None, note: Callable[[str], None] = log.info) -> SearchResult:
+           executor: Executor | None = None, note: Callable[[str], None] = log.info,
+           no_split: Iterable[str] = ()) -> SearchResult:
     """Looks for the placement with the shortest predicted step.
 
     start     strategies to start from; none: all that have names
@@ -43,11 +48,14 @@ def search(graph: Any, machine: Any = None, *, costs: Any = None, start: Iterabl
     restarts  times the chains of a round
     seed      same seed, same answer, where the budget ends nothing, however many threads or tasks there are
     threads   0: as many as there are cores
+    no_split  of what `lanescope.torch.export` returned: classes whose modules stay whole in the best map of modules,
+              which is looked for, too ("modules" of the result), and which `device_map` makes of the placement
     executor  any concurrent.futures.Executor, mpi4py's or Dask's among them, that runs the chains of a round
     """
     predictor = as_predictor(machine, costs)
+    modules = graph.modules_json() if hasattr(graph, "modules_json") else ""
     graph = as_graph(graph, predictor._machine)
     elsewhere = SearchElsewhere(executor, predictor, graph, seed, restarts) if executor is not None else None
     return SearchResult(json.loads(predictor._core.search(
         graph._core, list(start), float(budget_s), rounds, restarts, seed, threads or os.cpu_count() or 1, keep, elsewhere,
-        note)))
+        note, modules, set(no_split))))

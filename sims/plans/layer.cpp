@@ -92,7 +92,9 @@ Work& Work::operator+=(const Work& o) {
   products += o.products;
   attention += o.attention;
   passes += o.passes;
-  exchanges += o.exchanges;
+  tensor += o.tensor;
+  context += o.context;
+  experts += o.experts;
   launches += o.launches;
   return *this;
 }
@@ -100,7 +102,9 @@ Work operator*(double times, Work w) {
   w.products *= times;
   w.attention *= times;
   w.passes *= times;
-  w.exchanges *= times;
+  w.tensor *= times;
+  w.context *= times;
+  w.experts *= times;
   w.launches *= times;
   return w;
 }
@@ -202,13 +206,13 @@ void LayerTimes::AddAttention(Passed* passed) const {
   if (splits && by_heads + exchange < ring + ring_exchange) {
     passed->forward.attention += by_heads;
     passed->backward.attention += backward * by_heads;
-    passed->forward.exchanges += exchange;
-    passed->backward.exchanges += exchange;
+    passed->forward.context += exchange;
+    passed->backward.context += exchange;
   } else {
     passed->forward.attention += ring;
     passed->backward.attention += backward * ring;
-    passed->forward.exchanges += ring_exchange;
-    passed->backward.exchanges += rounds * std::max(0.0, 2 * message - backward * round);
+    passed->forward.context += ring_exchange;
+    passed->backward.context += rounds * std::max(0.0, 2 * message - backward * round);
   }
 }
 
@@ -250,8 +254,8 @@ void LayerTimes::AddTensorExchanges(double times, Passed* passed) const {
     if (plan_.kernels == Kernels::kCompiled) return all / 2;
     return all / plan_.tp + std::max(0.0, all * (1 - 1.0 / plan_.tp) - products);
   };
-  passed->forward.exchanges += exposed(passed->forward.products);
-  passed->backward.exchanges += exposed(passed->backward.products / 2);
+  passed->forward.tensor += exposed(passed->forward.products);
+  passed->backward.tensor += exposed(passed->backward.products / 2);
 }
 
 // There and back. Hand-written kernels send a token once to each GPU, others once for each of its experts.
@@ -294,8 +298,8 @@ void LayerTimes::AddExperts(Passed* passed) const {
   passed->backward.passes +=
       PassSeconds(machine_.kernels, routed * (1.6 * width * model_.expert_ffn + 20 * model_.hidden));
   const double exchange = ExpertExchange();
-  passed->forward.exchanges += exchange;
-  passed->backward.exchanges += exchange;
+  passed->forward.experts += exchange;
+  passed->backward.experts += exchange;
   for (const Matrix& matrix : FeedForwardMatrices(model_, model_.shared_ffn))
     AddMatrix(matrix, tokens_, passed);
   passed->forward.launches += 30;
@@ -314,16 +318,14 @@ Passed LayerTimes::Layer(bool mixture) const {
     AddPasses(tokens_ * model_.ffn / plan_.tp, &passed);
   }
   AddTensorExchanges(mixture ? 1 : 2, &passed);
-  if (plan_.recompute == Recompute::kFull) passed.backward += passed.forward;
+  if (plan_.recompute == Recompute::kFull) passed.again = passed.forward;
   if (plan_.recompute == Recompute::kSelective) {
-    if (plan_.kernels == Kernels::kFused)
-      passed.backward.attention += passed.forward.attention;
-    else {
-      Work again = passed.forward;
-      again.attention = 0;
-      again.exchanges = 0;
-      again.products *= .5;
-      passed.backward += again;
+    if (plan_.kernels == Kernels::kFused) {
+      passed.again.attention = passed.forward.attention;
+    } else {
+      passed.again = passed.forward;
+      passed.again.attention = passed.again.tensor = passed.again.context = passed.again.experts = 0;
+      passed.again.products *= .5;
     }
   }
   return passed;
@@ -351,7 +353,7 @@ Passed LayerTimes::Head() const {
   passed.forward.passes = PassSeconds(laws, bytes / 2);
   passed.backward.passes = PassSeconds(laws, bytes / 2);
   if (plan_.tp > 1) {
-    passed.forward.exchanges = passed.backward.exchanges = JoinSeconds(2 * tokens_ * h) / 2;
+    passed.forward.tensor = passed.backward.tensor = JoinSeconds(2 * tokens_ * h) / 2;
   }
   passed.forward.launches = passed.backward.launches = 8;
   return passed;

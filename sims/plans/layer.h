@@ -12,15 +12,18 @@ struct Work {
   double products = 0;   // matrix products
   double attention = 0;  // of queries, keys and values
   double passes = 0;     // of memory-bound kernels, quantization included
-  double exchanges = 0;  // tensor, context and expert parallelism's collectives that nothing hides
-  double launches = 0;   // how many kernels the host launches
-  double kernels() const { return products + attention + passes + exchanges; }
+  // Collectives of tensor, context and expert parallelism that nothing hides.
+  double tensor = 0, context = 0, experts = 0;
+  double launches = 0;  // how many kernels the host launches
+  double exchanges() const { return tensor + context + experts; }
+  double kernels() const { return products + attention + passes + exchanges(); }
   Work& operator+=(const Work& other);
   friend Work operator*(double times, Work work);
 };
 
 struct Passed {
-  Work forward, backward;  // backward: with what is computed again
+  Work forward, backward;
+  Work again;  // what is computed again before the gradients
 };
 
 class LayerTimes {

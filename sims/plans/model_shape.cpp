@@ -64,7 +64,7 @@ double TrainedParameters(const ModelShape& m) { return m.lora_rank > 0 ? Adapter
 
 double SequenceOf(const ModelShape& model, double asked) {
   constexpr double kOfNoGraph = 4096;
-  if (asked > 0) return asked;
+  if (asked != 0) return asked;
   return model.sequence > 0 ? model.sequence : kOfNoGraph;
 }
 

@@ -80,8 +80,9 @@ ModelShape NamedModel(std::string_view name) {
     model.kv_rank = m.kv_rank;
     return model;
   }
-  Throw(Code::kNotFound, "no model is named {}; did you mean {}? Others are files with a model's shape",
-        Printable(name), NearestName(name, ModelNames()));
+  Throw(Code::kNotFound,
+        "no model is named {}, and no file{}; models are {} and others, graphs and shapes (.json)",
+        Printable(name), DidYouMean(name, ModelNames()), kModels[0].name);
 }
 
 }  // namespace lanescope::sims::plans

@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The name that is most like one that is not known. Internal to sims/plans.
+// The name that was meant by one that is not known. Internal to sims/plans.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/base/edit_distance.h"
 
 namespace lanescope::sims::plans {
 
-// `names`: a range of string views, not empty.
+// "; did you mean tp?" where one of `names`, a range of string views, is near; else empty.
 template <typename Names>
-std::string_view NearestName(std::string_view name, const Names& names) {
-  std::string_view nearest;
-  size_t least = 1000;
-  for (const std::string_view other : names) {
-    const size_t distance = EditDistance(name.substr(0, 100), other, 1000);
-    if (distance < least) {
-      least = distance;
-      nearest = other;
-    }
-  }
-  return nearest;
+std::string DidYouMean(std::string_view name, const Names& names) {
+  const std::string_view near = NearName(name, names);
+  return near.empty() ? "" : "; did you mean " + std::string(near) + "?";
 }
 
 }  // namespace lanescope::sims::plans

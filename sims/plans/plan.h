@@ -81,6 +81,8 @@ Plan ParsePlan(std::string_view text);
 // Text that ParsePlan reads back: numbers of 1 and defaults are left out, but for dp.
 std::string PlanText(const Plan& plan);
 
+// Throws InvalidArgument for what are no whole numbers of sequences and tokens, up to 10 and 100 million.
+void CheckBatch(double global_batch, double sequence);
 // Throws InvalidArgument, with the nearest number that divides, where the plan does not divide the model, the
 // batch of `global_batch` sequences of `sequence` tokens, or `gpus` GPUs.
 void CheckPlan(const Plan& plan, const ModelShape& model, double global_batch, double sequence, double gpus);

@@ -67,7 +67,18 @@ void CheckTensorParallel(const Plan& plan, const ModelShape& model, double gpus)
 
 }  // namespace
 
+void CheckBatch(double global_batch, double sequence) {
+  constexpr double kMostSequences = 1e7, kMostTokens = 1e8;
+  const auto check = [](double number, double most, const char* what) {
+    if (number >= 1 && number <= most && number == std::round(number)) return;
+    Throw(Code::kInvalidArgument, "{} has a whole number from 1 to {:.0f}, not {:.15g}", what, most, number);
+  };
+  check(global_batch, kMostSequences, "a batch of sequences");
+  check(sequence, kMostTokens, "a sequence of tokens");
+}
+
 void CheckPlan(const Plan& plan, const ModelShape& model, double global_batch, double sequence, double gpus) {
+  CheckBatch(global_batch, sequence);
   CheckTensorParallel(plan, model, gpus);
   if (!LayersFit(plan.pp, model.layers)) {
     Require("pp", plan.pp, model.layers, "layers",

@@ -52,8 +52,8 @@ T ValueOf(std::string_view key, std::string_view text, const Names<T, N>& names)
     if (names[i].first == text) return names[i].second;
     known[i] = names[i].first;
   }
-  Throw(Code::kInvalidArgument, "{}={}: there is no such value; did you mean {}? There are {}", key,
-        Printable(text), NearestName(text, known), fmt::join(known, ", "));
+  Throw(Code::kInvalidArgument, "{}={}: there is no such value{}; there are {}", key, Printable(text),
+        DidYouMean(text, known), fmt::join(known, ", "));
 }
 
 template <typename T, size_t N>
@@ -74,6 +74,18 @@ int NumberOf(std::string_view key, std::string_view text) {
   return number;
 }
 
+// Keys that could have been meant.
+std::string OfKeys(std::string_view key) {
+  return fmt::format("{}; keys are {}", DidYouMean(key, kKeys), fmt::join(kKeys, ", "));
+}
+
+// Without blanks around it.
+std::string_view Trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
 void SetFlag(std::string_view key, Plan* plan) {
   if (key == "sp") {
     plan->sp = true;
@@ -82,9 +94,8 @@ void SetFlag(std::string_view key, Plan* plan) {
   } else if (key == "tp-overlap") {
     plan->tp_overlap = true;
   } else {
-    Throw(Code::kInvalidArgument,
-          "a plan is KEY=VALUE with commas between, and '{}' has no value; did you mean {}? Keys are {}",
-          Printable(key), NearestName(key, kKeys), fmt::join(kKeys, ", "));
+    Throw(Code::kInvalidArgument, "a plan is KEY=VALUE with commas between, and '{}' has no value{}",
+          Printable(key), std::ranges::count(kKeys, key) > 0 ? "" : OfKeys(key));
   }
 }
 
@@ -116,8 +127,7 @@ void SetValue(std::string_view key, std::string_view value, Plan* plan) {
   } else if (std::ranges::find(kKeys, key) != kKeys.end()) {
     Throw(Code::kInvalidArgument, "{} stands alone in a plan, without a value", key);
   } else {
-    Throw(Code::kInvalidArgument, "a plan has no {}; did you mean {}? Keys are {}", Printable(key),
-          NearestName(key, kKeys), fmt::join(kKeys, ", "));
+    Throw(Code::kInvalidArgument, "a plan has no '{}'{}", Printable(key), OfKeys(key));
   }
 }
 
@@ -132,9 +142,12 @@ Plan ParsePlan(std::string_view text) {
   std::vector<std::string_view> seen;
   while (true) {
     const size_t comma = text.find(',');
-    const std::string_view part = text.substr(0, comma);
+    const std::string_view part = Trimmed(text.substr(0, comma));
+    if (part.empty())
+      Throw(Code::kInvalidArgument, "a plan is KEY=VALUE with commas between, and nothing stands {}",
+            comma == std::string_view::npos ? "at its end" : "before a comma");
     const size_t equals = part.find('=');
-    const std::string_view key = part.substr(0, equals);
+    const std::string_view key = Trimmed(part.substr(0, equals));
     for (const std::string_view other : seen) {
       if (other == key) Throw(Code::kInvalidArgument, "a plan says {} twice", Printable(key));
     }
@@ -142,7 +155,7 @@ Plan ParsePlan(std::string_view text) {
     if (equals == std::string_view::npos) {
       SetFlag(key, &plan);
     } else {
-      SetValue(key, part.substr(equals + 1), &plan);
+      SetValue(key, Trimmed(part.substr(equals + 1)), &plan);
     }
     if (comma == std::string_view::npos) return plan;
     text.remove_prefix(comma + 1);

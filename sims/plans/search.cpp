@@ -118,6 +118,7 @@ class Finder {
 
 FoundPlans SearchPlans(const ModelShape& model, const PlanMachine& machine, const PlanSearch& search) {
   CheckPrecision(machine, search.precision);
+  CheckBatch(search.global_batch, search.sequence);
   FoundPlans found = Finder(model, machine, search).Find();
   if (found.tried == 0) {
     Throw(Code::kInvalidArgument,

@@ -35,8 +35,8 @@ struct PlanStep {
 // (docs/results/plans.md).
 double StepResidual(const ModelShape& model);
 
-// `plan` divides all (CheckPlan). Pipelines go one forward, one backward, interleaved where vpp > 1: a stage
-// works without gaps but for the filling and draining, which is (pp - 1) / vpp micro-batches of work.
+// `plan` divides all (CheckPlan). Pipelines go one forward, one backward, interleaved where vpp > 1, pass by
+// pass as the timeline of the plan shows them (sims/plans/timeline.h).
 PlanStep EstimateStep(const ModelShape& model, const Plan& plan, const PlanMachine& machine,
                       double global_batch, double sequence);
 

@@ -9,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/statistics.h"
+#include "core/graph/op.h"
 #include "study/base/cancellation.h"
 #include "study/measure/recorded_run.h"
 #include "study/workload/placing.h"
@@ -55,6 +56,15 @@ StrategyOfPlan OfExperts(const Plan& plan) {
             fmt::format("no strategy splits experts (ep) and shards as {} does", ShardingName(plan.shard))};
   if (plan.ep == plan.dp) return {"expert-parallel", ""};
   return {fmt::format("data-parallel+expert-parallel:{}", plan.ep), ""};
+}
+
+// An op that nothing is known of but its cost; null: there is none.
+const Node* FindOpWithoutKernel(const Graph& graph) {
+  for (const Node& node : graph.nodes()) {
+    if (node.FindAttr("_lanescope_cost") != nullptr && OpRegistry::Global().Find(node.op) == nullptr)
+      return &node;
+  }
+  return nullptr;
 }
 
 struct Trained {
@@ -122,6 +132,11 @@ PlanTrial TryPlan(const Plan& plan, const std::string& graph, int steps, Cancell
     return refuse(
         fmt::format("{} devices are more than the {} that are played here", plan.gpus(), kMostDevices));
   const Workload workload(graph);
+  if (const Node* odd = FindOpWithoutKernel(workload.graph()))
+    return refuse(fmt::format(
+        "the graph does not run: its {} is known by cost alone, as in an export from `meta`; export a "
+        "smaller model with its values",
+        odd->op));
   if (workload.spec().loss.empty() || workload.spec().fetches.empty())
     return refuse("the graph has no loss to compare");
   try {
@@ -131,6 +146,8 @@ PlanTrial TryPlan(const Plan& plan, const std::string& graph, int steps, Cancell
     trial.loss = parts.loss;
     trial.whole = whole.loss;
   } catch (const Error& error) {
+    if (error.code() == Code::kResourceExhausted)
+      return refuse("the model is too large for this computer: " + error.message());
     if (error.code() != Code::kInvalidArgument) throw;
     return refuse(error.message());
   }

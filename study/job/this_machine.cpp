@@ -189,18 +189,12 @@ std::string ClockName() {
 
 namespace {
 
-// A name in place of a file is taken for that of a known machine.
+// A text that is no file and does not look like one is the name of a machine.
 Machine ReadMachineFile(const std::string& path) {
   std::error_code ignored;
-  if (path.find_first_of("./") != std::string::npos || std::filesystem::exists(path, ignored))
-    return ReadMachine(path);
-  const std::string kinds = ClusterNodeKinds();
-  const bool known = (", " + kinds + ",").find(", " + path + ",") != std::string::npos;
-  const std::string kind = known ? path : kinds.substr(0, kinds.find(','));
-  Throw(Code::kNotFound,
-        "there is no machine file '{}'; `lanescope devices --make {} -o {}.json` writes one (kinds of nodes: "
-        "{}), and samples/machines has others",
-        path, kind, kind, kinds);
+  const bool is_path =
+      path.ends_with(".json") || path.substr(0, path.find(',')).find('/') != std::string::npos;
+  return is_path || std::filesystem::exists(path, ignored) ? ReadMachine(path) : MakeCluster(path);
 }
 
 }  // namespace

@@ -105,10 +105,6 @@ class PlacedModules {
   std::map<size_t, std::map<std::string, int64_t>> bytes_;  // of each module, by device
 };
 
-bool HoldsBlocks(const TorchModule& module) {
-  return module.type == "ModuleList" || module.type == "Sequential" || module.type == "ModuleDict";
-}
-
 void AddWraps(const ModuleTree& modules, const PlacedModules& placed, size_t number,
               std::vector<std::string>* wraps) {
   const TorchModule& module = modules[number];
@@ -193,6 +189,29 @@ std::vector<std::string> FsdpWraps(const ModuleTree& modules, const DeviceOfNode
   std::vector<std::string> wraps;
   AddWraps(modules, PlacedModules(modules, device, Tied::kLeftOut), modules.root(), &wraps);
   return wraps;
+}
+
+std::map<std::string, std::string> NodesOfParts(const Graph& graph, const std::vector<ModulePart>& parts) {
+  constexpr std::string_view kBack = "gradients/";
+  std::map<std::string, std::string, std::less<>> device_of;  // by scope
+  for (const ModulePart& part : parts) {
+    std::string scope = part.path;
+    std::replace(scope.begin(), scope.end(), '.', '/');
+    device_of.emplace(std::move(scope), part.device);
+  }
+  std::map<std::string, std::string> devices;
+  for (const Node& node : graph.nodes()) {
+    std::string_view scope = node.name;
+    if (scope.starts_with(kBack)) scope.remove_prefix(kBack.size());
+    auto found = device_of.find(scope);
+    while (found == device_of.end() && !scope.empty()) {
+      const size_t slash = scope.rfind('/');
+      scope = scope.substr(0, slash == std::string_view::npos ? 0 : slash);
+      found = device_of.find(scope);
+    }
+    if (found != device_of.end()) devices.emplace(node.name, found->second);
+  }
+  return devices;
 }
 
 std::map<std::string, std::string> WithNodesOfHosts(const Graph& graph,

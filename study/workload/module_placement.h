@@ -39,6 +39,10 @@ std::vector<std::string> SplitPoints(const ModuleTree& modules, const DeviceOfNo
 // Blocks that repeat, the outermost of each kind; those that lie on several devices give way to their parts.
 std::vector<std::string> FsdpWraps(const ModuleTree& modules, const DeviceOfNode& device);
 
+// The other way: by node of the graph the device of the smallest part that it is of, by the scope of its
+// name, which is its module's path, going forward and going back. Nodes of none are left out.
+std::map<std::string, std::string> NodesOfParts(const Graph& graph, const std::vector<ModulePart>& parts);
+
 // By node its device: nodes that have a kernel on hosts and none on their device go to the host beside that.
 std::map<std::string, std::string> WithNodesOfHosts(const Graph& graph,
                                                     std::map<std::string, std::string> devices);

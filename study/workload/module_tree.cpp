@@ -45,6 +45,10 @@ std::string TorchParameter::NodeName() const {
   return node;
 }
 
+bool HoldsBlocks(const TorchModule& module) {
+  return module.type == "ModuleList" || module.type == "Sequential" || module.type == "ModuleDict";
+}
+
 ModuleTree::ModuleTree(std::string_view text) {
   const ordered_json root = Parse(text);
   modules_.emplace_back();

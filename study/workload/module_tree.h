@@ -26,6 +26,9 @@ struct TorchModule {
   size_t first_use = SIZE_MAX;  // which of the modules that work is the first in it; SIZE_MAX: none
 };
 
+// A list of modules, as blocks that follow each other are in.
+bool HoldsBlocks(const TorchModule& module);
+
 // Immutable.
 class ModuleTree {
  public:
@@ -38,6 +41,7 @@ class ModuleTree {
   static ModuleTree BesideGraph(const std::string& graph);
 
   size_t root() const { return 0; }
+  size_t size() const { return modules_.size(); }
   const TorchModule& operator[](size_t module) const { return modules_[module]; }
 
  private:

@@ -56,6 +56,48 @@ TEST(Plans, LaunchTextIsForTheBest) {
               HasSubstr("torch.compile(torch.nn.functional.cross_entropy)"));
 }
 
+// The trace of a plan holds the step that is printed, a GPU of each stage, and its waits by name.
+TEST(Plans, ATraceHoldsTheStepByStage) {
+  const Folder folder;
+  const std::string trace = folder.File("plan.db");
+  const json report =
+      LanescopeJson({"simulate", "llama-3-8b", "--plan", "dp=8,tp=2,pp=4,shard=zero1,sp", "--machine",
+                     "dgx-h100:64", "--global-batch", "64", "--trace", trace, "--json"});
+  const json summary = LanescopeJson({"summary", trace, "--json"});
+  ASSERT_EQ(summary["devices"].size(), 4u);
+  EXPECT_EQ(summary["devices"][1]["device"], "stage 1: GPU:16");
+  EXPECT_EQ(summary["devices"][0]["window_ns"], report["step_ns"]["value"]);
+  const Outcome text = Lanescope({"summary", trace});
+  EXPECT_THAT(text.output, HasSubstr("dp=8,tp=2,pp=4,shard=zero1,micro=1,sp, simulated"));
+  for (const char* name : {"forward", "backward", "optimizer", "NCCL tensor, exposed", "NCCL send, exposed",
+                           "NCCL all-gather, hidden", "NCCL reduce-scatter, exposed", "bubble: fill",
+                           "bubble: drain", "waits for stage "})
+    EXPECT_THAT(text.output, HasSubstr(name));
+  // Waiting is no work.
+  EXPECT_GT(summary["devices"][0]["idle_ns"], report["parts_ns"]["stragglers"]);
+}
+
+// An export from `meta` has no values and ops that are known by cost alone.
+TEST(Plans, WhatDoesNotRunIsSaidBesideItsPlan) {
+  const Outcome outcome = Lanescope({"search", test::SourceDir() + "/samples/torch/mine.pb", "--plans",
+                                     "--machine", "dgx-h200:8", "--global-batch", "8", "--verify", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.errors;
+  EXPECT_THAT(outcome.output, HasSubstr("not run here: the graph does not run"));
+}
+
+// A machine by name is as good as its file.
+TEST(Plans, MachinesOfGraphsHaveNamesToo) {
+  const Folder folder;
+  const std::string file = folder.File("h100.json");
+  ASSERT_EQ(Lanescope({"devices", "--make", "h100x2", "-o", file}).status, 0);
+  const auto simulated = [&](const std::string& machine) {
+    return LanescopeJson(
+        {"simulate", Sample("polynomial"), "--strategy", "single", "--machine", machine, "--json"});
+  };
+  EXPECT_EQ(simulated("h100x2")["step_ns"], simulated(file)["step_ns"]);
+  EXPECT_THAT(Lanescope({"devices", "--machines"}).output, HasSubstr("dgx-h100"));
+}
+
 TEST(Plans, BadInputIsOneLineWithTheNearest) {
   const std::pair<std::vector<std::string>, const char*> kCommands[] = {
       {{"simulate", "llama-3-8b", "--plan", "tp=16", "--machine", "dgx-h100:16", "--global-batch", "8",
@@ -74,6 +116,22 @@ TEST(Plans, BadInputIsOneLineWithTheNearest) {
        "no number stands there"},
       {{"simulate", "llama-3-8b", "--plan", "dp=12", "--machine", "dgx-h100:12", "--global-batch", "24"},
        "12 GPUs are not whole nodes of 8: take 8 GPUs, or nodes=2"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "foo", "--global-batch", "32"},
+       "'foo': there is no such kind of machine; `lanescope devices --machines` lists them"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "dgx-h10:8", "--global-batch", "32"},
+       "did you mean dgx-h100?"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "dgx-h100:8,foo=1", "--global-batch", "32"},
+       "'foo=1': there is no such setting"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "dgx-h100:8", "--global-batch", "8.5"},
+       "must be a whole number from 1 to 10000000, not '8.5'"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "dgx-h100:8", "--global-batch", "8",
+        "--sequence", "1e3"},
+       "must be a whole number from 1 to 100000000, not '1e3'"},
+      {{"simulate", "no-such.pb", "--plan", "dp=8", "--machine", "dgx-h100:8", "--global-batch", "8"},
+       "no such file: no-such.pb"},
+      {{"simulate", "llama-3-8b", "--plan", "dp=8", "--machine", "dgx-h100:8", "--global-batch", "1000000",
+        "--trace", "never.db"},
+       "a timeline shows up to 100000 passes"},
       {{"simulate", "llama-3-8b", "--plan", "dp=8", "--global-batch", "32"}, "--machine dgx-h100:64"},
       {{"search", "llama-3-8b", "--plans", "--machine", "dgx-h100:8"}, "--global-batch"},
       {{"search", "llama-3-8b", "--plans", "--machine", "dgx-h100:8", "--rounds", "3"}, "--rounds"},

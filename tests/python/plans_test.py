@@ -22,6 +22,16 @@ def test_the_best_is_what_its_simulation_says():
     assert report["fits"]
 
 
+def test_a_step_is_recorded_in_a_trace(tmp_path):
+    path = tmp_path / "plan.db"
+    report = lanescope.Plan("dp=2,pp=4").simulate(SHAPE, "dgx-h100:8", 64, 1024, trace=path)
+    trace = lanescope.Trace(path)
+    assert len(trace.runs) == 1
+    kinds = trace.query("SELECT kind FROM LANESCOPE_RUN")["kind"]
+    assert list(kinds) == ["simulated"]
+    assert list(trace.query('SELECT "end" - start AS ns FROM LANESCOPE_STEP')["ns"]) == [report.step_ns]
+
+
 def test_what_does_not_divide_is_an_error():
     with pytest.raises(lanescope.Error, match="nearest that does is tp=4"):
         lanescope.Plan(dp=1, tp=5).simulate("llama-3-8b", "dgx-h100:5", 8)

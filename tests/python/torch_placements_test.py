@@ -216,3 +216,17 @@ def test_place_modules_leaves_to_hosts_what_they_alone_compute():
     assert devices["head/weight"] == "GPU:1" and devices["words/weight"] == "GPU:0"
     placed = lanescope.place(made, lanescope.Machine.make("dgx-h100:8"), devices)
     assert placed["PadV2"].endswith("CPU:0")
+
+
+def test_a_search_finds_maps_of_whole_modules():
+    wide = nn.Sequential(*(nn.Linear(1024, 1024) for _ in range(4)))
+    made = export(wide, torch.zeros(512, 1024))
+    machine = lanescope.Machine.make("h100x2")
+    found = lanescope.search(made, machine, budget_s=4, rounds=2)
+    maps = found["modules"]
+    assert maps["step_ns"] <= maps["one_gpu_ns"] <= maps["split"]["step_ns"]
+    parts = device_map(made, found.placement)
+    assert set(parts) == set(maps["parts"])
+    simulated = lanescope.simulate(made, machine, place_modules(made, {path: f"GPU:{device}" for path, device in parts.items()}))
+    assert abs(simulated.step_ns / maps["step_ns"] - 1) < 0.05
+    assert len(split_points(made, found.placement)) == 1

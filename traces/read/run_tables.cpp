@@ -16,7 +16,7 @@ class TableFiller {
     for (const TraceDevice& device : run_.devices) DeviceIndex(device.id);
     for (const TraceNode& node : run_.nodes) {
       tables_.numbers.ops.emplace(node.id, static_cast<int>(view.ops.size()));
-      view.ops.push_back({node.name, IsCommunication(node.op)});
+      view.ops.push_back({node.name, IsCommunication(node.op), IsWaiting(node.op)});
     }
     for (const TraceQueue& queue : run_.queues) {
       queues_.emplace(std::pair(queue.schedule, queue.id), static_cast<int>(view.queues.size()));

@@ -71,11 +71,17 @@ ActivityTotals::Device& ActivityTotals::DeviceOf(int64_t id) {
   return *last_device_.second;
 }
 
-void ActivityTotals::AddLaunch(int64_t device, int64_t name, bool communication, int64_t start, int64_t end) {
+LaunchUse UseOf(std::string_view name) {
+  if (IsWaiting(name)) return LaunchUse::kWaiting;
+  return IsCommunication(name) ? LaunchUse::kCommunication : LaunchUse::kCompute;
+}
+
+void ActivityTotals::AddLaunch(int64_t device, int64_t name, LaunchUse use, int64_t start, int64_t end) {
   Widen(start, end);
   Device& on = DeviceOf(device);
   on.launches[name].Add(end - start);
-  (communication ? on.communication : on.compute).Add(start, end);
+  if (use == LaunchUse::kCompute) on.compute.Add(start, end);
+  if (use == LaunchUse::kCommunication) on.communication.Add(start, end);
 }
 
 void ActivityTotals::AddCopy(const CopyRoute& route, int64_t kind, int device, int64_t bytes, int64_t start,
@@ -114,14 +120,14 @@ namespace {
 // Gives every activity of the run to the totals that `totals_of` names for its step; null: to none.
 template <typename TotalsOf>
 void AddActivities(const TraceRun& run, bool full_names, TotalsOf totals_of) {
-  std::vector<char> communication;
-  for (const std::string& text : run.texts) communication.push_back(IsCommunication(text) ? 1 : 0);
+  std::vector<LaunchUse> uses;
+  for (const std::string& text : run.texts) uses.push_back(UseOf(text));
   for (const TraceLaunch& launch : run.launches) {
     ActivityTotals* totals = totals_of(launch.step);
     if (totals == nullptr) continue;
     const int name = full_names ? launch.name : launch.op;
-    totals->AddLaunch(launch.device, name, name >= 0 && communication[static_cast<size_t>(name)] != 0,
-                      launch.start_ns, launch.end_ns);
+    const LaunchUse use = name >= 0 ? uses[static_cast<size_t>(name)] : LaunchUse::kCompute;
+    totals->AddLaunch(launch.device, name, use, launch.start_ns, launch.end_ns);
   }
   for (const TraceCopy& copy : run.copies) {
     if (ActivityTotals* totals = totals_of(copy.step)) {

@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -61,6 +60,10 @@ struct DeviceActivity {
   void Merge(DeviceActivity* more);
 };
 
+// A device computes in a launch, communicates, or does neither: by its name.
+enum class LaunchUse : uint8_t { kCompute, kCommunication, kWaiting };
+LaunchUse UseOf(std::string_view name);
+
 struct ActivityTotals {
   struct Device : DeviceActivity {
     TotalsById launches;  // by name
@@ -78,7 +81,7 @@ struct ActivityTotals {
   ActivityTotals(const ActivityTotals&) = delete;
 
   // These widen the span from first to last.
-  void AddLaunch(int64_t device, int64_t name, bool communication, int64_t start, int64_t end);
+  void AddLaunch(int64_t device, int64_t name, LaunchUse use, int64_t start, int64_t end);
   void AddCopy(const CopyRoute& route, int64_t kind, int device, int64_t bytes, int64_t start, int64_t end);
   void AddMemset(int64_t device, int64_t start, int64_t end);
   // Takes what `more` counted.
@@ -95,8 +98,8 @@ struct TotalsSource {
   int run = 1;
   bool ours = true;
   std::vector<int> hosts = {-1};
-  bool full_names = false;  // launches are grouped by full names, else by short ones
-  std::unordered_set<int64_t> communication_names;
+  bool full_names = false;                      // launches are grouped by full names, else by short ones
+  std::unordered_map<int64_t, LaunchUse> uses;  // by name; others compute
 };
 // Rows go straight into C++ tables; grouping in SQL takes several times as long.
 ActivityTotals ComputeTotals(Database& database, const TotalsSource& source);

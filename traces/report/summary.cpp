@@ -72,12 +72,13 @@ class Names {
     if (id < -1) return GraphName(GraphOfNameId(id));
     return id < 0 ? "no name" : fmt::format("string {}", id);
   }
-  std::unordered_set<int64_t> OfCommunication() const {
-    std::unordered_set<int64_t> ids;
+  std::unordered_map<int64_t, LaunchUse> Uses() const {
+    std::unordered_map<int64_t, LaunchUse> uses;
     for (const auto& [id, name] : names_) {
-      if (IsCommunication(name)) ids.insert(id);
+      const LaunchUse use = UseOf(name);
+      if (use != LaunchUse::kCompute) uses.emplace(id, use);
     }
-    return ids;
+    return uses;
   }
 
  private:
@@ -348,7 +349,7 @@ Summary SummarizeStreaming(const Context& context, const SummaryOptions& options
   summary.run = context.run;
   {
     const TotalsSource source{context.run, context.reader.is_ours(), HostNumbers(context.devices),
-                              context.full_names, names.OfCommunication()};
+                              context.full_names, names.Uses()};
     ActivityTotals totals = ComputeTotals(database, source);
     FillTables(context, totals, names, &summary);
     const std::vector<TraceStep> steps =

@@ -17,7 +17,9 @@ class WorkerTotals : public ActivityVisitor {
   void Begin(int) override {}
   void Launch(Stretch at, const ActivityRow& row, const LaunchNames& names) override {
     const int64_t name = source_.full_names ? names.full : names.brief;
-    Of(at).AddLaunch(row.device, name, source_.communication_names.contains(name), row.start_ns, row.end_ns);
+    const auto use = source_.uses.find(name);
+    Of(at).AddLaunch(row.device, name, use == source_.uses.end() ? LaunchUse::kCompute : use->second,
+                     row.start_ns, row.end_ns);
   }
   void Copy(Stretch at, const ActivityRow& row, const CopiedBytes& copied) override {
     Of(at).AddCopy(copied.route, copied.kind, row.device, copied.bytes, row.start_ns, row.end_ns);

@@ -45,13 +45,15 @@ def device_map(exported: Exported, placement: Mapping[str, str], *, no_split: It
     """A device map of Accelerate: by module where its parameters lie, and so where it works.
 
     exported   what `export` returned
-    placement  of its graph: `lanescope.place`'s, or `SearchResult.placement`
+    placement  of its graph: `lanescope.place`'s; or `SearchResult.placement`, of which the best map of whole modules that
+               the search found is taken, never slower than one GPU
     no_split   classes whose modules stay whole (`model._no_split_modules`): each goes where most of its bytes lie
     devices    by "GPU:0", "CPU:0" what the map calls them; None: 0, "cpu"
     """
     from lanescope import _core
 
     called = devices or {}
+    placement = getattr(placement, "by_modules", None) or placement
     parts = _core.module_parts(exported.modules_json(), dict(placement), set(no_split))
     return {path: called[device] if device in called else _default_device(device) for path, device in parts}
 
@@ -64,6 +66,7 @@ def split_points(exported: Exported, placement: Mapping[str, str], *, no_split: 
     """
     from lanescope import _core
 
+    placement = getattr(placement, "by_cuts", None) or placement
     return _core.split_points(exported.modules_json(), dict(placement), set(no_split))
 
 

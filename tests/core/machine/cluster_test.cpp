@@ -59,7 +59,7 @@ TEST(ClusterTest, HasNodesOfManyKinds) {
   EXPECT_EQ(MakeCluster("dgx-b300:16").cluster->nic_bandwidth, 100e9);
   EXPECT_EQ(MakeCluster("gb300-nvl72").num_devices(), 1 + 72);
   EXPECT_THAT(RefusalOf("dgx-h10"), HasSubstr("did you mean dgx-h100?"));
-  EXPECT_THAT(RefusalOf("pcie-4091:8"), HasSubstr("no such kind of node"));
+  EXPECT_THAT(RefusalOf("pcie-4091:8"), HasSubstr("no such kind of machine"));
   EXPECT_THAT(RefusalOf("pcie-b200:8"), HasSubstr("no B200-SXM is a board on PCIe alone"));
   EXPECT_THAT(RefusalOf("h100x0"), HasSubstr("whole number from 1"));
 }
@@ -86,15 +86,15 @@ TEST(ClusterTest, CountsGpus) {
 }
 
 TEST(ClusterTest, RefusesWhatIsNoMachine) {
-  EXPECT_THAT(RefusalOf(""), HasSubstr("no such kind of node"));
-  EXPECT_THAT(RefusalOf("dgx-1"), HasSubstr("dgx-a100, dgx-a100-40gb, dgx-h100"));
+  EXPECT_THAT(RefusalOf(""), HasSubstr("no such kind of machine"));
+  EXPECT_THAT(RefusalOf("dgx-1"), HasSubstr("`lanescope devices --machines` lists them"));
   EXPECT_THAT(RefusalOf("dgx-a100:0"), HasSubstr("whole number from 1"));
   EXPECT_THAT(RefusalOf("dgx-a100:99999999"), HasSubstr("whole number from 1"));
-  EXPECT_THAT(RefusalOf("dgx-a100:16,torus"), HasSubstr("'torus': is neither"));
+  EXPECT_THAT(RefusalOf("dgx-a100:16,torus"), HasSubstr("'torus': there is no such setting"));
   EXPECT_THAT(RefusalOf("dgx-a100:16,-4Gb/s"), HasSubstr("out of range"));
   EXPECT_THAT(RefusalOf("dgx-a100:16,radix=1"), HasSubstr("from 2 to 4096"));
   EXPECT_THAT(RefusalOf("dgx-a100:16,colour=red"), HasSubstr("no such setting"));
-  EXPECT_THAT(RefusalOf("dgx-a100:16,"), HasSubstr("is neither"));
+  EXPECT_THAT(RefusalOf("dgx-a100:16,"), HasSubstr("there is no such setting"));
 }
 
 // Law: a machine file reads back as it was written, and is short however many GPUs there are.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "core/base/error.h"
@@ -44,12 +45,26 @@ TEST(PlanTest, ADefaultThatIsSaidIsTheSame) {
       "dp=4,micro=2");
 }
 
+TEST(PlanTest, BlanksAroundKeysDoNotCount) {
+  EXPECT_EQ(PlanText(ParsePlan(" dp=64, micro = 1 ,sp ")), "dp=64,micro=1,sp");
+}
+
+// Limits: whole numbers of sequences and tokens.
+TEST(PlanTest, PartsOfSequencesAreNoBatch) {
+  for (const double batch : {2.5, 0.0, -1.0, 1e8, std::nan("")})
+    EXPECT_NE(CheckOf("dp=1", batch, 4096, 1).find("a batch of sequences has a whole number"),
+              std::string::npos);
+  EXPECT_NE(CheckOf("dp=1", 64, 0.5, 1).find("a sequence of tokens has a whole number"), std::string::npos);
+}
+
 TEST(PlanTest, WhatIsNoPlanIsSaidWithTheNearest) {
   const std::pair<const char*, const char*> kTexts[] = {{"dp=0", "dp=0: a whole number from 1"},
                                                         {"dp=2x", "a whole number"},
                                                         {"dp=99999999999999999999", "a whole number"},
                                                         {"", "a plan is KEY=VALUE"},
-                                                        {"dp=2,", "a plan is KEY=VALUE"},
+                                                        {"dp=2,", "nothing stands at its end"},
+                                                        {"dp=2,,tp=2", "nothing stands before a comma"},
+                                                        {"dp", "'dp' has no value"},
                                                         {"tpp=2", "did you mean tp?"},
                                                         {"shard=fsdp", "did you mean fsdp2?"},
                                                         {"recompute=selectiv", "did you mean selective?"},
@@ -57,8 +72,8 @@ TEST(PlanTest, WhatIsNoPlanIsSaidWithTheNearest) {
                                                         {"dp=2,dp=4", "says dp twice"},
                                                         {"graph", "did you mean graphs?"},
                                                         {"sp=2", "sp stands alone in a plan"},
-                                                        {"foo=1", "Keys are dp, tp, pp"},
-                                                        {"shard=foo", "There are none, zero1"},
+                                                        {"foo=1", "; keys are dp, tp, pp"},
+                                                        {"shard=foo", "value; there are none, zero1"},
                                                         {"x\n\x1b[2J=1", "\\n\\x1b"}};
   for (const auto& [text, part] : kTexts) {
     const std::string message = MessageOf([&] { ParsePlan(text); });
