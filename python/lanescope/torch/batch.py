@@ -215,7 +215,7 @@ class BatchOpener:
         return made
 
     def _fraction(self, name, dtype, x, y):
-        """A number that grows with the batch, shrinks with it, or is n / (n - 1) of a count that does."""
+        """A number that grows with the batch, shrinks with it, or is n / (n - 1) or n - 1 of a count that does."""
         p, q = self._sizes
 
         def close(a, b):
@@ -230,6 +230,8 @@ class BatchOpener:
             count = self._scaled("Mul", inputs, round(x / (x - 1) / p))
             less = self._node("Sub", [count, self._e.const(1, _EXACT)], T=Dtype(_EXACT))
             made = self._node("RealDiv", [count, less], T=Dtype(_EXACT))
+        elif x == int(x) and y == int(y) and Law.of((x, y), self._sizes) is not None:  # a count less some, as that of a deviation
+            made = self._cast(self._number(self._source(inputs), Law.of((x, y), self._sizes), "int32"), "int32", _EXACT)
         else:
             self._refuse(name, f"it computes with {x} at a batch of {p}, with {y} at {q}")
         return self._cast(made, _EXACT, dtype)

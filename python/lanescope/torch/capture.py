@@ -16,6 +16,7 @@ import warnings
 from dataclasses import dataclass
 
 import torch
+from torch._functorch.eager_transforms import _wrap_functional_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functionalize
 from torch.fx import traceback
@@ -258,6 +259,13 @@ def _hooked(parameter, gradient):
 
 class _Functional(torch.fx.Interpreter):
     """Runs the first trace. An op that updates in place without saying so is replaced by one that says it."""
+
+    def get_attr(self, target, args, kwargs):
+        """A constant, which later ops may write to."""
+        made = super().get_attr(target, args, kwargs)
+        if not isinstance(made, torch.Tensor) or torch._is_functional_tensor(made):
+            return made
+        return _wrap_functional_tensor(made, torch._C._functorch.peek_interpreter_stack().level())
 
     def call_function(self, target, args, kwargs):
         if target is torch.ops.aten.native_batch_norm.default:

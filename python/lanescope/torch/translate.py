@@ -52,7 +52,8 @@ class Translator:
             if node.op == "output":
                 return [self._values[each] if is_node(each) else None for each in node.args[0]]
             if node.op == "get_attr":
-                self._values[node] = constant_of(self._e, getattr(self._graph, node.target))
+                held = getattr(self._graph, node.target)
+                self._values[node] = constant_of(self._e, held) if hasattr(held, "shape") else None  # or a generator of random numbers
             elif node.op == "call_function":
                 self._values[node] = self._call(node)
         raise ValueError("the captured graph returns nothing")
