@@ -25,11 +25,12 @@ _UNCHECKED = {torch.nn.functional.gaussian_nll_loss: _gaussian_nll}
 
 
 class FiniteChecks(TorchFunctionMode):
-    """`if not torch.isfinite(x).all():` and its like go on as where all numbers are finite. `asked`: whether one was met."""
+    """`if not torch.isfinite(x).all():` and its like go on as where all numbers are finite. `asked`: whether one was met; `failed`:
+    the name of the function that failed last."""
 
     def __init__(self):
         super().__init__()
-        self.asked = False
+        self.asked, self.failed = False, ""
         self._known = {}  # by id of a tensor: the tensor, and what all of it is
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -39,7 +40,11 @@ class FiniteChecks(TorchFunctionMode):
         if name == "__bool__" and known is not None:
             self.asked = True
             return known
-        made = func(*args, **(kwargs or {}))
+        try:
+            made = func(*args, **(kwargs or {}))
+        except Exception:
+            self.failed = name
+            raise
         answer = _TESTS.get(name)
         if known is not None and _ALL.get(name) == known:
             answer = known

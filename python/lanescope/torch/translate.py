@@ -78,7 +78,7 @@ class Translator:
         self._e.after = None if is_gradient else self._wait_of(node)
         emit = RULES.get(str(node.target))
         before = len(self._e.nodes)
-        made = emit(self._e, node, *args, **kwargs) if emit is not None else None
+        made = self._by_rule(emit, node, args, kwargs) if emit is not None else None
         if made is None or (self._fused and (self._is_compound(before) or _lacks_results(node, made))):
             made = self._cost_only(node, args, kwargs)
         for value in made if isinstance(made, tuple) else (made,):
@@ -89,6 +89,13 @@ class Translator:
             self._last_gradient = next((value.ref.split(":")[0] for value in (made if isinstance(made, tuple) else (made,))
                                         if value is not None), self._last_gradient)
         return made
+
+    def _by_rule(self, emit, node, args, kwargs):
+        try:
+            return emit(self._e, node, *args, **kwargs)
+        except ValueError as problem:  # a type that graphs have not, or two that do not fit
+            where = self._e.call.where() if self._e.call is not None else f"node '{node.name}'"
+            raise ValueError(f"{where}: {problem}") from None
 
     def _is_compound(self, before):
         """Whether several kernels were added: then they are left to nobody."""
