@@ -185,6 +185,11 @@ TEST(WholeBatchLossesTest, RowsCannotMeet) {
                 return op::Sum(of.s, op::Mul(of.s, of.losses, first), {0});
               }),
               HasSubstr("(Less) numbers the rows of the batch"));
+  EXPECT_THAT(refused([](const Rows& of) {
+                const Endpoint less = op::Sub(of.s, op::Size(of.s, of.losses), 1);
+                return op::RealDiv(of.s, WeightedSum(of), op::Cast(of.s, less, DataType::kFloat));
+              }),
+              HasSubstr("(Cast) computes with a size that is no multiple of the batch"));
 }
 
 // Law: an op that no rule knows may mix rows, as where each part picks as many elements as it has, so that

@@ -6,6 +6,17 @@ import torch
 from lanescope.torch.decomposed import decomposition
 
 
+@decomposition("diagonal", "diagonal_copy")
+def diagonal(x, offset=0, dim1=0, dim2=1):
+    """Sums of rows in which nothing else is left: other axes may be a batch."""
+    x = x.movedim((dim1, dim2), (-2, -1))
+    first, second = max(0, -offset), max(0, offset)
+    size = max(0, min(x.shape[-2] - first, x.shape[-1] - second))
+    numbers = torch.arange(size, device=x.device)
+    made = torch.where(numbers[:, None] == numbers, x.narrow(-2, first, size).narrow(-1, second, size), 0)
+    return made.any(-1) if x.dtype == torch.bool else made.sum(-1, dtype=x.dtype)
+
+
 @decomposition("diagonal_scatter")
 def diagonal_scatter(x, source, offset=0, dim1=0, dim2=1):
     """Rows and columns are told by their numbers: any shape has a diagonal."""
@@ -56,17 +67,31 @@ def index_reduce(x, dim, index, source, reduce, *, include_self=True):
     return _index_reduced(reduce)(x, dim, index, source, include_self)
 
 
-def _edges_added(gradient, size, before, dim):
-    """What was read beyond an edge goes to it."""
-    places = (torch.arange(gradient.shape[dim], device=gradient.device) - before).clamp(0, size - 1)
-    shape = [*gradient.shape]
-    shape[dim] = size
-    return gradient.new_zeros(shape).index_add(dim, places, gradient)
+def _at_edge(places, size):
+    return places.clamp(0, size - 1)
+
+
+def _reflected(places, size):
+    """Within one size beyond either edge, as PyTorch wants it."""
+    return (size - 1) - ((size - 1) - places.abs()).abs()
+
+
+def _added_within(gradient, x, padding, within):
+    """What was read beyond an edge goes to where it was read."""
+    for number in range(len(padding) // 2):
+        dim, before = x.dim() - 1 - number, padding[2 * number]
+        places = within(torch.arange(gradient.shape[dim], device=gradient.device) - before, x.shape[dim])
+        shape = [*gradient.shape]
+        shape[dim] = x.shape[dim]
+        gradient = gradient.new_zeros(shape).index_add(dim, places, gradient)
+    return gradient
 
 
 @decomposition("replication_pad1d_backward", "replication_pad2d_backward", "replication_pad3d_backward")
 def replication_pad_backward(gradient, x, padding):
-    for number in range(len(padding) // 2):
-        dim = x.dim() - 1 - number
-        gradient = _edges_added(gradient, x.shape[dim], padding[2 * number], dim)
-    return gradient
+    return _added_within(gradient, x, padding, _at_edge)
+
+
+@decomposition("reflection_pad1d_backward", "reflection_pad2d_backward", "reflection_pad3d_backward")
+def reflection_pad_backward(gradient, x, padding):
+    return _added_within(gradient, x, padding, _reflected)
