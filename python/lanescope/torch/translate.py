@@ -35,6 +35,15 @@ def _lacks_results(node, made):
                                            for mine, other in zip(made, theirs))
 
 
+def _causal_attr(node):
+    """Of an attention whether later keys are hidden, which plans ask for."""
+    arguments = [argument.name for argument in node.target._schema.arguments] if hasattr(node.target, "_schema") else []
+    if "is_causal" not in arguments:
+        return {}
+    given = {**dict(zip(arguments, node.args)), **node.kwargs}
+    return {"_torch_causal": bool(given.get("is_causal", False))}
+
+
 class Translator:
     """Walks a captured graph. `fused`: an op that takes several nodes here becomes one that is known by its cost. `unknown`
     counts the ops that cost, but do not run."""
@@ -134,7 +143,7 @@ class Translator:
         name = self._e.node(op, op, inputs, _lanescope_cost=cost_attr(node),
                             _output_shapes=[Shape(each.shape) for each in tensors],
                             _output_types=[Dtype(dtype_of(each)) for each in tensors],
-                            _torch_op=str(node.target))
+                            _torch_op=str(node.target), **_causal_attr(node))
         numbers = iter(range(len(tensors)))
         values = [Value(f"{name}:{next(numbers)}", dtype_of(each), each.shape)
                   if hasattr(each, "element_size") else None for each in made]
