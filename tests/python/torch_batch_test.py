@@ -162,10 +162,11 @@ class Sampled(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.out = nn.Linear(27, 5)
+        self.out = nn.Linear(3 * 64, 5)
 
     def forward(self, x):
-        return self.out(nn.functional.adaptive_max_pool2d(x, 3).flatten(1))
+        grid = torch.zeros(1, 1, 8, 8, 3).expand(x.shape[0], 1, 8, 8, 3) + x[:, None].movedim(2, -1)
+        return self.out(nn.functional.grid_sample(x[:, :, None], grid, align_corners=False).flatten(1))
 
 
 @pytest.fixture(name="sampled")
@@ -198,9 +199,9 @@ def costs_in(graph_def):
     return re.findall(rb'\{"(?:flops|bytes)"[^{}]*\}', graph_def)
 
 
-@pytest.mark.parametrize(("damage", "said"), [(b'"axes": [[9]', "an axis that the output has not"), (b'"axis": [[0]', "no JSON object with axes")])
+@pytest.mark.parametrize(("damage", "said"), [(b'"axes": [[9]]', "an axis that the output has not"), (b'"axis": [[0]]', "no JSON object with axes")])
 def test_a_damaged_share_is_told(damage, said, sampled, tmp_path):
-    sampled.graph_def = sampled.graph_def.replace(b'"axes": [[0]', damage)
+    sampled.graph_def = sampled.graph_def.replace(b'"axes": [[0]]', damage)
     sampled.save(str(tmp_path / "m.pb"))
     done = subprocess.run([os.environ["LANESCOPE"], "simulate", tmp_path / "m.pb", "--machine", tmp_path / "dgx.json", "--strategy",
                            "data-parallel"], capture_output=True, text=True, check=False)

@@ -20,4 +20,4 @@ def decomposition(*names):
     return register
 
 
-from lanescope.torch.decomposed import bags, distances, elements, losses, moves, scans, statistics  # noqa: E402, F401
+from lanescope.torch.decomposed import bags, distances, elements, losses, moves, pooling, scans, statistics  # noqa: E402, F401

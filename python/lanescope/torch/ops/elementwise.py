@@ -231,7 +231,7 @@ def convert(e, node, x, *_, **__):
     return None if "float8" in x.dtype + dtype and x.dtype != dtype else e.cast(x, dtype)  # no kernel of a host has it
 
 
-@rule("clone.default", "alias.default", "detach.default",
+@rule("clone.default", "alias.default", "detach.default", "detach_.default",
       "lift_fresh_copy.default", "lift_fresh.default", "contiguous.default")
 def same(e, node, x, **_):
     return x
