@@ -92,6 +92,8 @@ FUNCTIONS = {
     "largest with gaps": (numbers(1, 2, 9, 8), lambda x: (functional.max_pool2d(x, 3, 1, dilation=2),
                                                           functional.max_pool2d(x, 3, 2, 1, 2, ceil_mode=True))),
     "largest of volumes": (numbers(1, 2, 5, 4, 7), lambda x: (functional.adaptive_max_pool3d(x, (2, 3, 2)), functional.max_pool3d(x[0], 2))),
+    "places of the largest": (numbers(1, 2, 6, 6), lambda x: (*functional.max_pool2d(x, 2, return_indices=True), functional.max_pool2d(x, 3),
+                                                              functional.max_unpool2d(*functional.max_pool2d(x, 2, return_indices=True), 2))),
     "middles of pixels": (numbers(1, 2, 5, 6), lambda x: (functional.interpolate(x, scale_factor=2, mode="nearest-exact"),
                                                           functional.interpolate(x, size=(7, 3), mode="nearest-exact"))),
     "bits": (classes(9, 3, 4), lambda x: (x & 3, x | 4, x ^ 5, ~x, x << 1, x >> 1, torch.logical_xor(x > 2, x), torch.logical_not(x), x.sort(1)[0])),

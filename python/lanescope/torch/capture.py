@@ -27,6 +27,7 @@ from torch.utils import _pytree as pytree
 
 from lanescope.torch.calls import Call
 from lanescope.torch.costs import cost_of
+from lanescope.torch.decomposed.pooling import take_places
 from lanescope.torch.decompositions import table
 from lanescope.torch.eager import as_before, plain_name
 from lanescope.torch.finite import FiniteChecks
@@ -312,6 +313,8 @@ def capture(model, state, inputs, batch, loss, trains, before_update=None, fused
             raise ExportError("the model", "the step changes a tensor beside the model, which has the sizes of this batch alone")
         fakes += [fake_of(mode, each) for each in kept]
         calls = _number_calls(graph)
+        if not fused:
+            take_places(graph)
         stack.enter_context(torch.no_grad())
         with quiet():
             graph = make_fx(functionalize(_Functional(graph, calls).run), decomposition_table=table(fused))(*fakes)

@@ -6,6 +6,7 @@ import math
 import torch
 
 from lanescope.torch.decomposed import decomposition
+from lanescope.torch.ops.images import wants_places
 
 
 def _largest(x, taps, valid):
@@ -61,8 +62,9 @@ def _max_pool(dims):
         return x.dim() == dims + 2 and set(each(dilation)) == {1}
 
     def run(x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False):
-        if is_others(x, dilation):
-            return NotImplemented
+        return NotImplemented if is_others(x, dilation) else always(x, kernel, stride, padding, dilation, ceil_mode)
+
+    def always(x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False):
         taps, valid = [], []
         for size, width, step, pads, gap in zip(x.shape[-dims:], each(kernel), each(stride or kernel), each(padding), each(dilation)):
             more = size + 2 * pads - gap * (width - 1) - 1
@@ -76,15 +78,32 @@ def _max_pool(dims):
     def backward(gradient, x, kernel, stride, padding, dilation, ceil_mode, places):
         return NotImplemented if is_others(x, dilation) else _added(gradient, x, places, dims)
 
-    return run, backward
+    return run, backward, always
 
 
+_PLACED = {}  # by op that makes places: what makes them as a decomposition, and the gradient's op with its own
 for _dims in (2, 3):
     decomposition(f"adaptive_max_pool{_dims}d")(_adaptive(_dims))
     decomposition(f"adaptive_max_pool{_dims}d_backward")(lambda gradient, x, places, dims=_dims: _added(gradient, x, places, dims))
-    _forward, _backward = _max_pool(_dims)
+    _forward, _backward, _always = _max_pool(_dims)
+    _PLACED[getattr(torch.ops.aten, f"max_pool{_dims}d_with_indices").default] = (
+        _always, getattr(torch.ops.aten, f"max_pool{_dims}d_with_indices_backward").default,
+        lambda gradient, x, *rest, dims=_dims: _added(gradient, x, rest[-1], dims))
     decomposition(f"max_pool{_dims}d_with_indices")(_forward)
     decomposition(f"max_pool{_dims}d_with_indices_backward")(_backward)
+
+
+def take_places(graph):
+    """Pools whose places the model reads, as max_unpool2d does, are taken apart, with their gradients."""
+    for node in graph.graph.nodes:
+        made = _PLACED.get(node.target) if node.op == "call_function" else None
+        if made is None or not wants_places(node):
+            continue
+        node.target, backward, gradient = made[0], made[1], made[2]
+        for user in node.users:
+            for reader in user.users:
+                if reader.target is backward:
+                    reader.target = gradient
 
 
 @decomposition("_upsample_nearest_exact1d_backward", "_upsample_nearest_exact2d_backward", "_upsample_nearest_exact3d_backward")
