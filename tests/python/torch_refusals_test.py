@@ -107,6 +107,7 @@ def test_what_fails_is_told_in_one_line(name, capfd):
 def test_a_loss_that_is_none_is_told(capfd):
     check(refused(lambda m, x: m.linear(x), lambda y: y.square()), r"^the loss: .*scalar.* \(8, 4\); take its mean", capfd)
     check(refused(lambda m, x: m.linear(x), None), r"^the model: .*scalar.*; give loss", capfd)
+    check(refused(lambda m, x: m.linear(x), lambda y: 3.0), "^the loss: it is a float; return a tensor", capfd)
     check(refused(lambda m, x: None, None), "^the model: it returns no tensor", capfd)
     check(refused(lambda m, x: None, None, trains=False), "^the model: it returns no tensor", capfd)
     check(refused(lambda m, x: m.linear(x), before_update=lambda ps: ps[0].grad.norm().item()), "^before_update.*'item'", capfd)
@@ -130,5 +131,20 @@ def test_arguments_of_another_kind_are_told():
         export(lambda x: x, X)
     with pytest.raises(TypeError, match="example_inputs is a int; give a tensor"):
         export(torch.nn.Linear(4, 4), 3)
+    with pytest.raises(TypeError, match="example_inputs is a ndarray; give a tensor"):
+        export(torch.nn.Linear(4, 4), X.numpy())
+    with pytest.raises(TypeError, match="example_inputs is a dictionary; give .* example_kwargs"):
+        export(torch.nn.Linear(4, 4), {"input": X})
+    with pytest.raises(TypeError, match="optimizer is none of torch.optim; give one"):
+        export(torch.nn.Linear(4, 4), X, torch.optim.SGD, mean_square)
+    with pytest.raises(ValueError, match="^the optimizer: it has none of the model's parameters; make it of"):
+        export(torch.nn.Linear(4, 4), X, torch.optim.SGD(torch.nn.Linear(4, 4).parameters(), 0.1), mean_square)
     with pytest.raises(FileNotFoundError, match="there is no file 'missing.pt2'; give"):
         export("missing.pt2", X)
+
+
+def test_a_label_alone_is_one():
+    loss = torch.nn.functional.cross_entropy
+    model, labels = torch.nn.Linear(4, 4), torch.zeros(8, dtype=torch.long)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    assert export(model, X, optimizer, loss, labels=labels).graph_def == export(model, X, optimizer, loss, labels=(labels,)).graph_def

@@ -214,6 +214,8 @@ class _Step:
                 return [*_tensors(outputs), *buffers]
             modules.enter("loss")
             loss = _with_lines(self._loss, outputs, *labels) if self._loss is not None else _loss_of(outputs)
+            if not isinstance(loss, torch.Tensor):
+                raise ExportError("the loss", f"it is a {type(loss).__name__}", "return a tensor")
             if loss.dim() != 0:
                 raise ExportError("the loss" if self._loss is not None else "the model",
                                   f"the loss must be a scalar, this one has the shape {tuple(loss.shape)}",

@@ -31,7 +31,7 @@ _SMALL_FLOATS = ("float16", "bfloat16")
 
 def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_inputs: torch.Tensor | Iterable[torch.Tensor],
            optimizer: torch.optim.Optimizer | None = None, loss: Callable[..., torch.Tensor] | None = None, *,
-           example_kwargs: Mapping[str, Any] | None = None, labels: Iterable[torch.Tensor] = (),
+           example_kwargs: Mapping[str, Any] | None = None, labels: torch.Tensor | Iterable[torch.Tensor] = (),
            keep_values: bool | None = None, batch_axis: int | Iterable[int | None] | None | str = "auto",
            before_update: Callable[[list[torch.Tensor]], Any] | None = None, fused: bool | None = None,
            fetch_outputs: bool = False) -> Exported:
@@ -44,7 +44,7 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
                     it, or with `loss`, the graph holds gradients, and with it the updates.
     loss            called with what the model returns and `labels`; returns a scalar. Without it the model's `.loss`,
                     or what it returns first, is the loss.
-    labels          further example tensors, for `loss`.
+    labels          a further example tensor or several, for `loss`.
     keep_values     whether the graph holds the values of parameters; None: where all have some, up to 1 GiB.
 
     batch_axis      which axis of the example tensors is the batch: one for all, or one each, with None for those that
@@ -67,8 +67,8 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
     Module paths are name scopes, the gradients' below "gradients". ATen ops without a counterpart among TensorFlow's
     become ops that are known by cost and shapes alone: such a graph is placed, simulated and searched, not run.
     """
-    if isinstance(example_inputs, str) or not isinstance(example_inputs, (torch.Tensor, Iterable)):
-        raise TypeError(f"example_inputs is a {type(example_inputs).__name__}; give a tensor, or a tuple of what the model is called with")
+    _check_arguments(example_inputs, optimizer)
+    labels = (labels,) if isinstance(labels, torch.Tensor) else labels
     args = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     inputs = Inputs(args, dict(example_kwargs or {}), tuple(labels), batch_axis)
     trains = optimizer is not None or loss is not None
@@ -83,6 +83,16 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
     for note in exported.notes:
         warnings.warn(note, stacklevel=2)
     return exported
+
+
+def _check_arguments(example_inputs, optimizer):
+    if isinstance(example_inputs, Mapping):
+        raise TypeError("example_inputs is a dictionary; give () here, and the dictionary as example_kwargs")
+    is_tensor = isinstance(example_inputs, torch.Tensor)
+    if not is_tensor and (isinstance(example_inputs, str) or hasattr(example_inputs, "__array__") or not isinstance(example_inputs, Iterable)):
+        raise TypeError(f"example_inputs is a {type(example_inputs).__name__}; give a tensor, or a tuple of what the model is called with")
+    if optimizer is not None and (isinstance(optimizer, type) or not hasattr(optimizer, "param_groups")):
+        raise TypeError("optimizer is none of torch.optim; give one of the model's parameters: torch.optim.SGD(model.parameters(), 0.1)")
 
 
 def node_name(name):
@@ -253,6 +263,8 @@ class _Export:
         updates, inits = emit_updates(self._e, optimizer, [(self._state[name], self._variables[name], gradient)
                                                            for name, gradient in gradients], self._keep_values,
                                       self._fused)
+        if gradients and not updates:
+            raise ExportError("the optimizer", "it has none of the model's parameters", "make it of model.parameters()")
         self._run["targets"] += updates
         self._updates = [name for name in self._e.nodes if name not in before]
         return inits

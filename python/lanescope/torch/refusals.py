@@ -49,8 +49,13 @@ class ExportError(ValueError):
 def line_of(text):
     """The innermost line of the user's own in a traceback."""
     found = re.findall(r'File "([^"]+)", line (\d+)', text or "")
-    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(("<", *LIBRARIES))]
+    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(("<", *LIBRARIES)) and not _is_pythons(file)]
     return own[-1] if own else ""
+
+
+def _is_pythons(file):
+    """Packages may lie below what comes with Python."""
+    return file.startswith(os.path.dirname(os.__file__) + os.sep) and "site-packages" not in file
 
 
 def reason_of(problem):
