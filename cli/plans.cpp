@@ -30,6 +30,10 @@ namespace {
 
 namespace plans = sims::plans;
 
+const char* AttentionText(const plans::ModelShape& model) {
+  return model.causal ? "" : " (tokens attend to all others)";
+}
+
 struct Asked {
   plans::ModelShape model;
   plans::PlanMachine machine;
@@ -196,8 +200,9 @@ void SearchPlans(const PlanOptions& asked) {
     with_trials["verified"] = TrialsJson(trials, found);
     return PrintJson(study::JsonText(with_trials));
   }
-  Print("{}, {:.1f}e9 parameters, on {}: {} plans looked at, {} fit\n\n", model.name,
-        plans::Parameters(model) * 1e-9, machine.name, found.tried, found.fitting.size());
+  Print("{}, {:.1f}e9 parameters{}, on {}: {} plans looked at, {} fit\n\n", model.name,
+        plans::Parameters(model) * 1e-9, AttentionText(model), machine.name, found.tried,
+        found.fitting.size());
   const double residual = plans::StepResidual(model);
   TextTable table;
   table.Name("Plan").Number("Step").Number("Low").Number("High").Number("Memory").Text("Most of it");
@@ -235,8 +240,8 @@ void SimulatePlan(const PlanOptions& asked) {
   const plans::PlanStep step =
       plans::EstimateStep(model, plan, machine, options.global_batch, options.sequence);
   const double seconds = step.seconds(), residual = plans::StepResidual(model);
-  Print("{}, {:.1f}e9 parameters, on {}\n{}\n\n", model.name, plans::Parameters(model) * 1e-9, machine.name,
-        plans::PlanText(plan));
+  Print("{}, {:.1f}e9 parameters{}, on {}\n{}\n\n", model.name, plans::Parameters(model) * 1e-9,
+        AttentionText(model), machine.name, plans::PlanText(plan));
   Print("Step, simulated: {}, of ten nine within {} to {}\n", SecondsText(seconds),
         SecondsText(seconds * (1 - residual)), SecondsText(seconds * (1 + residual)));
   Print("{:.0f} tokens a second and GPU\n\n",

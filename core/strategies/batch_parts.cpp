@@ -169,6 +169,8 @@ void BatchParts::GoThrough(NodeId id, const GraphInfo& part) {
       parts_[id][0].degree = *degree;
       return;
     }
+    if (HasShares(query.outputs[0].dtype) && needed_[id] != 0 && !problem_)
+      problem_ = {id, "computes with a size that is no multiple of the batch"};
   }
   BatchChoice choice = ChooseBatchParts(query);
   if (!choice.problem.empty() && needed_[id] != 0 && !problem_) problem_ = {id, std::move(choice.problem)};

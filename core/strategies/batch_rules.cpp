@@ -68,6 +68,52 @@ BatchRuleFunction FindRule(const Node& node) {
   return FindArithmeticBatchRule(node);
 }
 
+// Ops that take every row of a batch by itself, but are too few or too many in kind for rules.
+bool WorksByRow(const Node& node) {
+  static const std::set<std::string_view> kOps = {"AllCandidateSampler",
+                                                  "AsString",
+                                                  "ComputeAccidentalHits",
+                                                  "DecodeCSV",
+                                                  "DecodeJpeg",
+                                                  "DecodePng",
+                                                  "DecodeRaw",
+                                                  "FixedUnigramCandidateSampler",
+                                                  "IdentityN",
+                                                  "LearnedUnigramCandidateSampler",
+                                                  "LogUniformCandidateSampler",
+                                                  "LookupTableFind",
+                                                  "LookupTableFindV2",
+                                                  "MaxPool3DGradGrad",
+                                                  "MaxPoolGradGrad",
+                                                  "Multinomial",
+                                                  "ParseExample",
+                                                  "ParseExampleV2",
+                                                  "ReadFile",
+                                                  "ResourceGatherNd",
+                                                  "StatelessMultinomial",
+                                                  "StringJoin",
+                                                  "StringLength",
+                                                  "StringLower",
+                                                  "StringStrip",
+                                                  "StringToHashBucket",
+                                                  "StringToHashBucketFast",
+                                                  "StringToNumber",
+                                                  "StringUpper",
+                                                  "Substr",
+                                                  "ThreadUnsafeUnigramCandidateSampler",
+                                                  "UniformCandidateSampler"};
+  return kOps.contains(node.op);
+}
+
+// A node that says its own cost says which axes of its outputs are rows, too.
+bool MayMixRows(const BatchRule& rule, const Node& node) {
+  if (node.FindAttr("_lanescope_cost") != nullptr || WorksByRow(node)) return false;
+  return std::ranges::any_of(rule.All(), [&](size_t i) {
+    const BatchPart& part = rule.in(i);
+    return part.is_terms() || (part.is_rows() && !part.is_alike);
+  });
+}
+
 // Without a rule for the op rows are rows, and whatever has none of them is a mean over the batch.
 void GiveUnknown(BatchRule& rule) {
   BatchPart made;
@@ -94,12 +140,13 @@ BatchChoice ChooseBatchParts(const BatchQuery& query) {
   const bool counts = std::ranges::any_of(query.parts, &BatchPart::counts_rows);
   if (function != nullptr && counts && !MayCountRows(query.node)) rule.Fail("numbers the rows of the batch");
   if (function != nullptr && !rule.failed()) function(rule);
+  if (function == nullptr && MayMixRows(rule, query.node))
+    rule.Fail("may work across rows of the batch, as no rule says how it takes them");
   if (function == nullptr || rule.failed()) GiveUnknown(rule);
   BatchChoice choice = rule.TakeChoice();
   for (BatchPart& made : choice.outputs) {
     if (!KeepsCounts(query.node)) made.is_whole = made.ends_runs = false;
   }
-  if (function == nullptr) choice.problem.clear();
   if (!choice.problem.empty()) choice.inputs = query.parts;
   return choice;
 }

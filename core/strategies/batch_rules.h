@@ -56,7 +56,7 @@ constexpr bool HasShares(DataType type) {
 }
 
 // Without a rule for the op its inputs are taken as they are, and nothing is known of its outputs but the
-// axis of rows.
+// axis of rows. That is a problem where rows or terms go in, but for ops that are known to work row by row.
 BatchChoice ChooseBatchParts(const BatchQuery& query);
 
 }  // namespace lanescope

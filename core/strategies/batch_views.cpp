@@ -44,6 +44,18 @@ void FailWhereCut(BatchRule& rule, size_t k) {
   if (rule.info(0).shape.dim(rows.axis) != rule.output(k).shape.dim(*axis))
     rule.Fail("takes some rows of the batch");
 }
+
+// Edges belong to rows of the batch, not to its ends; a number other than 0 is no part of a sum.
+void Pads(BatchRule& rule) {
+  if (rule.num_inputs() == 3 && !rule.is_zero(2)) {
+    rule.TakePlain(0);
+    rule.GiveAll({}, Vanishing::kIsProblem);
+  } else {
+    Passes(rule);
+  }
+  FailWhereCut(rule, 0);
+}
+
 void Slices(BatchRule& rule) {
   Passes(rule);
   FailWhereCut(rule, 0);
@@ -162,8 +174,9 @@ const std::map<std::string_view, BatchRuleFunction, std::less<>>& ViewRules() {
       {"Transpose", &Passes},
       {"BroadcastTo", &Passes},
       {"Tile", &Passes},
-      {"Pad", &Passes},
-      {"MirrorPad", &Passes},
+      {"Pad", &Pads},
+      {"PadV2", &Pads},
+      {"MirrorPad", &Pads},
       {"SpaceToDepth", &Passes},
       {"DepthToSpace", &Passes},
       {"MatrixBandPart", &Passes},

@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
+#include "sims/plans/graph_causal.h"
 #include "sims/plans/layer_matrices.h"
 
 namespace lanescope::sims::plans {
@@ -103,6 +104,8 @@ class GraphReader {
       const Shape shape = node.GetShapeAttr("shape");
       if (!shape.known_rank() || !shape.IsExact() || shape.rank() < 2) continue;
       const auto scope = NumberedScope(node.name);
+      const bool is_mask = shape.rank() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
+      if (is_mask) continue;
       const bool is_stack = shape.rank() == 3;
       if (shape.rank() > 3 || (is_stack && !scope)) {
         if (scope) Refuse("'" + node.name + "' is neither a matrix nor one for each expert");
@@ -170,8 +173,11 @@ class GraphReader {
 
   // The first attention has queries as [batch, heads, tokens, size], with the middle ones the other way
   // round, or with batch and heads in one.
-  AttentionHeads Heads() const {
-    for (const Node& node : graph_.nodes()) {
+  // Where it stands: `found`.
+  AttentionHeads Heads(NodeId* found) const {
+    for (const NodeId id : graph_.node_ids()) {
+      const Node& node = graph_.node(id);
+      *found = id;
       const bool fused = node.op.find("ScaledDotProduct") != std::string::npos;
       if ((!fused && !node.op.starts_with("BatchMatMul")) || node.inputs.empty()) continue;
       const Shape& queries = info_.of(node.inputs[0]).shape;
@@ -194,7 +200,9 @@ class GraphReader {
     }
   }
   void TakeLayers(const LayersByNumber& layers, ModelShape* model) const {
-    const AttentionHeads heads = Heads();
+    NodeId attention;
+    const AttentionHeads heads = Heads(&attention);
+    model->causal = IsCausal(graph_, info_, attention);
     const LayerSizes first = SizesOf(layers.begin()->second, heads),
                      last = SizesOf(layers.rbegin()->second, heads);
     model->heads = static_cast<double>(heads.count);

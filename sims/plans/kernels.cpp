@@ -42,7 +42,7 @@ double AttentionSeconds(const KernelLaws& laws, const AttentionShape& shape) {
   const AttentionLaw& law = laws.attention;
   // Heads of other sizes take after the nearest: the products' depth is what counts.
   const double share = shape.head_size < 96 ? law.share_64 : law.share;
-  const double seen = shape.causal() ? (shape.keys + law.tile) / 2 : shape.keys;
+  const double seen = shape.SeesHalf() ? (shape.keys + law.tile) / 2 : shape.keys;
   const double flops = 4 * shape.batch * shape.heads * shape.head_size * shape.queries * seen;
   const double bytes =
       2 * shape.batch * shape.head_size * (2 * shape.heads * shape.queries + 2 * shape.kv_heads * shape.keys);

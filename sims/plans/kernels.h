@@ -31,7 +31,7 @@ struct ProductLaw {
   double flops = 0;     // of the data sheet, dense, a second; 0: the GPU has no such products
 };
 
-// Causal attention of one kernel (flash attention): arithmetic and reading follow each other.
+// Attention of one kernel (flash attention): arithmetic and reading follow each other.
 struct AttentionLaw {
   double share = 0.6;        // of the bf16 peak, heads of 128 values
   double share_64 = 0.5;     // heads of 64
@@ -60,11 +60,12 @@ double ProductSeconds(const KernelLaws& laws, Format format, double m, double n,
 double PassSeconds(const KernelLaws& laws, double bytes);
 
 struct AttentionShape {
-  double batch = 1, queries = 0, keys = 0;  // causal where they are equal; else every query sees all keys
+  double batch = 1, queries = 0, keys = 0;
   double heads = 1, kv_heads = 1, head_size = 128;
-  bool causal() const { return queries == keys; }
+  bool causal = true;  // queries see no later keys, where there are as many of both; else all keys
+  bool SeesHalf() const { return causal && queries == keys; }
   // FLOPs of the forward pass, products alone.
-  double Flops() const { return 4 * batch * heads * head_size * queries * keys * (causal() ? 0.5 : 1); }
+  double Flops() const { return 4 * batch * heads * head_size * queries * keys * (SeesHalf() ? 0.5 : 1); }
 };
 double AttentionSeconds(const KernelLaws& laws, const AttentionShape& shape);
 

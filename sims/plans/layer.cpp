@@ -181,26 +181,29 @@ void LayerTimes::AddAttention(Passed* passed) const {
     return;
   }
   const double backward = AttentionBackward(plan_.attention, &laws);
-  const double whole = AttentionSeconds(laws, {micro, sequence_, sequence_, heads, kv, size});
+  const double whole = AttentionSeconds(laws, {micro, sequence_, sequence_, heads, kv, size, model_.causal});
   if (plan_.cp == 1) {
     passed->forward.attention += whole;
     passed->backward.attention += backward * whole;
     return;
   }
-  // Round by round of a ring: a rank's own keys, then half of another's, and the results are joined.
+  // Round by round of a ring: a rank's own keys, then half of another's where later ones are not seen, and
+  // the results are joined.
   laws.attention.start_s /= 2;
   const double part = sequence_ / plan_.cp;
-  const double round = AttentionSeconds(laws, {micro, part, part / 2, heads, kv, size}) +
-                       PassSeconds(laws, kJoinBytes * tokens_ * heads * size);
+  const double round =
+      AttentionSeconds(laws, {micro, part, part / (model_.causal ? 2 : 1), heads, kv, size, false}) +
+      PassSeconds(laws, kJoinBytes * tokens_ * heads * size);
   const double rounds = plan_.cp - 1;
-  const double ring = AttentionSeconds(laws, {micro, part, part, heads, kv, size}) + rounds * round;
+  const double ring =
+      AttentionSeconds(laws, {micro, part, part, heads, kv, size, model_.causal}) + rounds * round;
   const double bytes = 4 * tokens_ * kv * size;
   const double message = MessageSeconds(machine_.cluster, ContextStride(), bytes);
   const double ring_exchange = rounds * std::max(0.0, message - round);
   // Or every rank takes some heads of the whole sequence: queries, keys, values and results change places.
   const bool splits = std::fmod(kv, plan_.cp) == 0;
-  const double by_heads =
-      AttentionSeconds(laws, {micro, sequence_, sequence_, heads / plan_.cp, kv / plan_.cp, size});
+  const double by_heads = AttentionSeconds(
+      laws, {micro, sequence_, sequence_, heads / plan_.cp, kv / plan_.cp, size, model_.causal});
   const double exchange =
       2 * AllToAllSeconds(machine_.cluster, {plan_.cp, plan_.tp}, 2 * tokens_ * (heads + kv) * size);
   if (splits && by_heads + exchange < ring + ring_exchange) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string_view>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -58,10 +60,22 @@ bool Flag(const json& object, const std::string& where, const char* name, const 
 // Only a file of ours is held to known keys: a config.json says much else.
 void CheckKeys(const json& object, const std::string& where) {
   for (const auto& [key, value] : object.items()) {
-    bool known = key == "name" || key == "gated" || key == "tied";
+    bool known = key == "name" || key == "gated" || key == "tied" || key == "causal";
     for (const Field& field : kFields) known |= key == field.name;
     if (!known) Throw(Code::kInvalidArgument, "{}: a model's shape has no \"{}\"; see plans.md", where, key);
   }
+}
+
+// Kinds of models by config.json's "model_type" whose tokens attend to all others.
+bool IsEncoder(const json& object, const std::string& where) {
+  static constexpr std::string_view kKinds[] = {"bert", "deberta", "electra", "mpnet", "xlm-roberta", "esm",
+                                                "vit",  "deit",    "beit",    "t5",    "roberta"};
+  const json* kind = Find(object, "model_type");
+  if (kind == nullptr || !kind->is_string()) return false;
+  const bool is_one = std::ranges::any_of(kKinds, [&](std::string_view each) {
+    return kind->get_ref<const std::string&>().find(each) != std::string::npos;
+  });
+  return is_one && !Flag(object, where, "is_decoder", nullptr, false);
 }
 
 }  // namespace
@@ -92,6 +106,7 @@ ModelShape ParseModel(std::string_view text, const std::string& where) {
   if (const json* name = Find(object, "name"); name != nullptr && name->is_string())
     model.name = name->get<std::string>();
   model.gated = Flag(object, where, "gated", nullptr, true);
+  model.causal = Flag(object, where, "causal", nullptr, !IsEncoder(object, where));
   model.tied = Flag(object, where, "tied", "tie_word_embeddings", false);
   // Mixtral's configuration has one width, DeepSeek's numbers of shared experts.
   if (model.IsMixture() && model.expert_ffn == 0) model.expert_ffn = model.ffn;

@@ -75,8 +75,9 @@ double FlopsPerToken(const ModelShape& m, double sequence) {
                           moe * (m.top_k * FeedForwardParameters(m, m.expert_ffn) +
                                  FeedForwardParameters(m, m.shared_ffn) + m.experts * m.hidden) +
                           m.vocabulary * m.hidden;
-  const double size = m.kv_rank > 0 ? 160 : m.HeadSize();         // of keys and values, on average
-  const double attention = m.layers * m.heads * size * sequence;  // multiply-adds of scores and values
+  const double size = m.kv_rank > 0 ? 160 : m.HeadSize();  // of keys and values, on average
+  const double seen = m.causal ? sequence / 2 : sequence;
+  const double attention = 2 * m.layers * m.heads * size * seen;  // multiply-adds of scores and values
   const double passes = m.lora_rank > 0 ? 2 : 3;
   return 2 * (passes * products + 3 * attention + 3 * Adapters(m));
 }

@@ -15,8 +15,9 @@ struct ModelShape {
   double head_size = 0;  // 0: hidden / heads
   double ffn = 0;        // width of a dense layer's feed-forward network
   double vocabulary = 0;
-  bool gated = true;  // SwiGLU: three matrices; else two
-  bool tied = false;  // embedding and output layer are one matrix
+  bool gated = true;   // SwiGLU: three matrices; else two
+  bool causal = true;  // a token attends to those before it alone; else to all, as in encoders
+  bool tied = false;   // embedding and output layer are one matrix
   // Mixture of experts, in all layers but the first `dense_layers`.
   double experts = 0, top_k = 0, expert_ffn = 0;
   double shared_ffn = 0;  // width of the experts that every token passes
@@ -49,7 +50,7 @@ double FeedForwardParameters(const ModelShape& model, double width);
 double EmbeddingParameters(const ModelShape& model);  // input and, unless tied, output
 double Parameters(const ModelShape& model);
 double TrainedParameters(const ModelShape& model);  // adapters alone where there are any
-// Model arithmetic of a token, forward and backward (three times the forward products, causal attention; with
+// Model arithmetic of a token, forward and backward (three times the forward products; with
 // adapters the frozen matrices have no weight gradient).
 double FlopsPerToken(const ModelShape& model, double sequence);
 

@@ -65,6 +65,7 @@ std::string PlanReport(const ModelShape& model, const Plan& plan, const PlanMach
   result["model"] = model.name;
   result["machine"] = machine.name;
   result["parameters"] = Parameters(model);
+  result["causal"] = model.causal;
   json stages = json::array();
   for (const PlanMemory& memory : MemoryByStage(model, plan, global_batch, sequence))
     stages.push_back(MemoryJson(memory));
@@ -87,6 +88,7 @@ std::string SearchReport(const ModelShape& model, const PlanMachine& machine, co
                  {"model", model.name},
                  {"machine", machine.name},
                  {"parameters", Parameters(model)},
+                 {"causal", model.causal},
                  {"lower_bound_ns", Ns(LowerBoundSeconds(model, search.precision, machine,
                                                          search.global_batch, search.sequence))}};
   result["launch"] = {{"torchtitan", TorchtitanText(best, model, search.global_batch, search.sequence)},

@@ -87,17 +87,40 @@ def test_what_fixes_the_batch_is_named_with_its_line(make, what):
     assert export(model, torch.ones(4, 6), batch_axis=None).notes == []
 
 
-class Standardized(nn.Module):
+class AllPairs(nn.Module):
     def forward(self, x):
         x = x.tanh()
-        return (x - x.mean(0)) / x.std(0)
+        return x + (x[:, None] - x).abs().mean()
 
 
 def test_what_fixes_the_batch_in_a_gradient_is_named_with_the_line_that_it_derives():
-    """The gradient of a deviation has 2 / (batch - 1); PyTorch calls it behind the model's lines."""
-    model = nn.Sequential(nn.Linear(6, 6), Standardized())
-    with pytest.raises(ValueError, match=r"aten::mul of the gradient of module '1' \(torch_batch_test\.py:\d+\): it computes with"):
+    """The gradient of a mean of all pairs has the square of the batch; PyTorch calls it behind the model's lines."""
+    model = nn.Sequential(nn.Linear(6, 6), AllPairs())
+    with pytest.raises(ValueError, match=r"aten::div of the gradient of module '1' \(torch_batch_test\.py:\d+\): it computes with"):
         export(model, torch.ones(4, 6), torch.optim.SGD(model.parameters(), 0.1), lambda y: y.square().mean(), batch_axis=0)
+
+
+class Standardized(nn.Module):
+    """Deviations of the batch divide by its rows less one, their gradients by half of that."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(6, 6)
+
+    def forward(self, x):
+        x = self.linear(x).tanh()
+        return (x - x.mean(0)) / x.std(0) + x.var(0)
+
+
+@pytest.mark.parametrize("strategy", ["single", "data-parallel", "fsdp"])
+def test_deviations_of_a_batch_are_of_the_whole(strategy, tmp_path):
+    torch.manual_seed(1)
+    model, x, y = Standardized(), torch.randn(8, 6), torch.randn(8, 6)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    exported = export(model, x, optimizer, mean_square, labels=(y,), batch_axis=0)
+    theirs = losses_of_pytorch(model, optimizer, mean_square, x, y)
+    machine = os.path.join(os.path.dirname(__file__), "../../samples/machines/two-virtual-gpus.json")
+    assert loss_of_steps(run(exported, tmp_path, 3, "--strategy", strategy, "--machine", machine)) == pytest.approx(theirs, rel=1e-5)
 
 
 def test_a_batch_that_inputs_do_not_share_is_told_apart():
@@ -142,8 +165,8 @@ class Sampled(nn.Module):
         self.out = nn.Linear(3 * 64, 5)
 
     def forward(self, x):
-        grid = torch.zeros(1, 8, 8, 2).expand(x.shape[0], 8, 8, 2) + x[:, :2].movedim(1, -1)
-        return self.out(nn.functional.grid_sample(x, grid, align_corners=False).flatten(1))
+        grid = torch.zeros(1, 1, 8, 8, 3).expand(x.shape[0], 1, 8, 8, 3) + x[:, None].movedim(2, -1)
+        return self.out(nn.functional.grid_sample(x[:, :, None], grid, align_corners=False).flatten(1))
 
 
 @pytest.fixture(name="sampled")

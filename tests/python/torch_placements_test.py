@@ -177,7 +177,8 @@ class Outer(nn.Module):
 
 
 def test_a_module_may_be_called_model():
-    made = export(Outer(), torch.zeros(3, 4), torch.optim.SGD(Outer().parameters(), 0.1), lambda y: y.sum())
+    model = Outer()
+    made = export(model, torch.zeros(3, 4), torch.optim.SGD(model.parameters(), 0.1), lambda y: y.sum())
     nodes = {node for call in made.calls if call.module == "model.0" for node in call.nodes}
     assert nodes and all(node.startswith("model/0/") for node in nodes)
     devices = place_modules(made, {"model": "GPU:1", "": "GPU:0"})

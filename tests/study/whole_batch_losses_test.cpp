@@ -185,6 +185,40 @@ TEST(WholeBatchLossesTest, RowsCannotMeet) {
                 return op::Sum(of.s, op::Mul(of.s, of.losses, first), {0});
               }),
               HasSubstr("(Less) numbers the rows of the batch"));
+  EXPECT_THAT(refused([](const Rows& of) {
+                const Endpoint less = op::Sub(of.s, op::Size(of.s, of.losses), 1);
+                return op::RealDiv(of.s, WeightedSum(of), op::Cast(of.s, less, DataType::kFloat));
+              }),
+              HasSubstr("(Cast) computes with a size that is no multiple of the batch"));
+}
+
+// Law: an op that no rule knows may mix rows, as where each part picks as many elements as it has, so that
+// means of the parts are no mean of the batch; on one device it trains.
+TEST(WholeBatchLossesTest, OpsWithoutARuleAreRefused) {
+  const Loss picked = [](const Rows& of) {
+    const Endpoint places = op::Where(of.s, op::Greater(of.s, of.counts, 0.0f));
+    return op::Mean(of.s, op::GatherNd(of.s, of.losses, places), {0});
+  };
+  EXPECT_GT(LossAfter(ModelWith(picked), "single", VirtualMachine(1, 1), 1), 0);
+  for (const std::string strategy : {"data-parallel", "fsdp", "pipeline"}) {
+    EXPECT_THAT(RefusalOf([&] { StepBy(strategy, ModelWith(picked), 2); }),
+                HasSubstr(strategy + ": 'Where' (Where) may work across rows of the batch, as no rule says"));
+  }
+}
+
+// Law: what is put behind each row belongs to it; what is put behind the last one belongs to no part.
+TEST(WholeBatchLossesTest, PaddingIsOfRows) {
+  const auto padded = [](std::vector<int> pads) {
+    return [pads = std::move(pads)](const Rows& of) {
+      const Endpoint sides = op::Const(of.s, Tensor::FromValues(Shape{2, 2}, pads));
+      return op::Mean(of.s, op::Square(of.s, op::PadV2(of.s, of.outputs, sides, 0.5f)), {0, 1});
+    };
+  };
+  ExpectLikeOneDevice(padded({0, 0, 1, 2}), {{"data-parallel", 2}, {"pipeline", 2}});
+  EXPECT_THAT(RefusalOf([&] {
+                StepBy("data-parallel", ModelWith(padded({0, 2, 0, 0})), 2);
+              }),
+              HasSubstr("(PadV2) takes some rows of the batch"));
 }
 
 // Law: a batch norm has more than one value of a channel in each part, or nothing but its shift would be

@@ -215,7 +215,7 @@ class BatchOpener:
         return made
 
     def _fraction(self, name, dtype, x, y):
-        """A number that grows with the batch, shrinks with it, or is n / (n - 1) of a count that does."""
+        """A number that grows with the batch, shrinks with it, or is n - 1, n / (n - 1) or 2 / (n - 1) of a count that does."""
         p, q = self._sizes
 
         def close(a, b):
@@ -230,9 +230,23 @@ class BatchOpener:
             count = self._scaled("Mul", inputs, round(x / (x - 1) / p))
             less = self._node("Sub", [count, self._e.const(1, _EXACT)], T=Dtype(_EXACT))
             made = self._node("RealDiv", [count, less], T=Dtype(_EXACT))
+        elif (law := self._whole_law(x, y)) is not None:
+            made = self._counted(inputs, law)
+        elif x and y and (law := self._whole_law(2 / x, 2 / y)) is not None:
+            made = self._node("RealDiv", [self._e.const(2, _EXACT), self._counted(inputs, law)], T=Dtype(_EXACT))
         else:
             self._refuse(name, f"it computes with {x} at a batch of {p}, with {y} at {q}")
         return self._cast(made, _EXACT, dtype)
+
+    def _whole_law(self, x, y):
+        """Of a count less some, as a deviation has it and the gradient of one twice its inverse."""
+        whole = [round(x), round(y)]
+        is_whole = all(math.isclose(a, b, rel_tol=1e-6) for a, b in zip(whole, (x, y)))
+        return Law.of(whole, self._sizes) if is_whole else None
+
+    def _counted(self, inputs, law):
+        made = self._scaled("Mul", inputs, float(law.slope))
+        return self._node("AddV2", [made, self._e.const(law.offset, _EXACT)], T=Dtype(_EXACT))
 
     def _scaled(self, op, inputs, number):
         """number * batch, or number / batch."""

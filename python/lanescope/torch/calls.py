@@ -28,6 +28,11 @@ class Call:
         self.flops, self.bytes = between(self.flops, other.flops), between(self.bytes, other.bytes)
 
     def where(self):
-        goes_back, path = self.module.startswith("gradients/"), self.module.removeprefix("gradients/")
-        owner = {"": "the model", "loss": "the loss", "before_update": "before_update"}.get(path, f"module '{path}'")
-        return f"{self.op} of " + "the gradient of " * goes_back + owner + (f" ({self.line})" if self.line else "")
+        return f"{self.op} of {owner_of(self.module)}" + (f" ({self.line})" if self.line else "")
+
+
+def owner_of(path):
+    """In words, of a module path ("gradients/layers.0")."""
+    goes_back, path = path.startswith("gradients/"), path.removeprefix("gradients/")
+    owner = {"": "the model", "loss": "the loss", "before_update": "before_update"}.get(path, f"module '{path}'")
+    return ("the gradient of " if goes_back and path != "before_update" else "") + owner

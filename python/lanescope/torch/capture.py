@@ -10,12 +10,12 @@ import contextlib
 import functools
 import inspect
 import os
-import re
 import sys
 import warnings
 from dataclasses import dataclass
 
 import torch
+from torch._functorch.eager_transforms import _wrap_functional_tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.func import functionalize
 from torch.fx import traceback
@@ -27,16 +27,16 @@ from torch.utils import _pytree as pytree
 
 from lanescope.torch.calls import Call
 from lanescope.torch.costs import cost_of
+from lanescope.torch.decomposed.pooling import take_places
 from lanescope.torch.decompositions import table
 from lanescope.torch.eager import as_before, plain_name
 from lanescope.torch.finite import FiniteChecks
 from lanescope.torch.fused import fused_attention, on_host
 from lanescope.torch.inputs import fake_of
 from lanescope.torch.kept import take_kept
-from lanescope.torch.nodes import MARK, module_path
+from lanescope.torch.nodes import MARK, call_number, module_path
+from lanescope.torch.refusals import LIBRARIES, ExportError, line_of, quiet, reason_of, told
 from lanescope.torch.sharded import precision_of
-
-_LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(os.path.dirname(__file__)) + os.sep)
 
 _LINES = {"record_stack_traces": True} if "record_stack_traces" in inspect.signature(make_fx).parameters else {}
 
@@ -137,7 +137,7 @@ def _with_lines(function, *args):
 def _line_at(frame):
     """The innermost line of the user's own below `_with_lines`."""
     while frame is not None and frame.f_code is not _with_lines.__code__:
-        if not frame.f_code.co_filename.startswith(("<", *_LIBRARIES)):
+        if not frame.f_code.co_filename.startswith(("<", *LIBRARIES)):
             return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
@@ -176,13 +176,6 @@ class _Lines:
         return line
 
 
-def line_of(text):
-    """The innermost line of the user's own in a traceback."""
-    found = re.findall(r'File "([^"]+)", line (\d+)', text or "")
-    own = [f"{os.path.basename(file)}:{line}" for file, line in found if not file.startswith(("<", *_LIBRARIES))]
-    return own[-1] if own else ""
-
-
 def _tensors(outputs):
     return [leaf for leaf in pytree.tree_leaves(outputs) if isinstance(leaf, torch.Tensor)]
 
@@ -192,7 +185,7 @@ def _loss_of(outputs):
         return outputs.loss
     found = _tensors(outputs)
     if not found:
-        raise ValueError("the model returns no tensor that could be its loss")
+        raise ExportError("the model", "it returns no tensor that could be its loss", "return one, or give loss")
     return found[0]
 
 
@@ -216,19 +209,28 @@ class _Step:
             outputs = self._model(*args, **kwargs)
             buffers = [tensor for tensor, wants in zip(state, self._wanted) if wants is None]
             if not self._trains:
+                if not _tensors(outputs):
+                    raise ExportError("the model", "it returns no tensor", "return one")
                 return [*_tensors(outputs), *buffers]
             modules.enter("loss")
             loss = _with_lines(self._loss, outputs, *labels) if self._loss is not None else _loss_of(outputs)
+            if not isinstance(loss, torch.Tensor):
+                raise ExportError("the loss", f"it is a {type(loss).__name__}", "return a tensor")
             if loss.dim() != 0:
-                raise ValueError(f"the loss must be a scalar, this one has the shape {tuple(loss.shape)}")
+                raise ExportError("the loss" if self._loss is not None else "the model",
+                                  f"the loss must be a scalar, this one has the shape {tuple(loss.shape)}",
+                                  "take its mean" if self._loss is not None else "give loss, which makes one of what the model returns")
             others = [tensor.detach() for tensor in _tensors(outputs) if tensor is not loss]
             gradients = self._gradients(modules, loss, state)
         return [loss.detach(), *others, *gradients, *buffers]
 
     def _gradients(self, modules, loss, state):
         wanted = [tensor for tensor in state if tensor.requires_grad]
-        if not wanted or not loss.requires_grad:
-            return [None] * len(wanted)
+        if not wanted:
+            return []
+        if not loss.requires_grad:
+            raise ExportError("the loss", "it depends on no parameter that wants a gradient",
+                              "look for detach(), no_grad() and whole numbers on the way to it")
         whole = modules.name_gradients(loss)
         first = torch.ones_like(loss)
         if whole:
@@ -259,6 +261,24 @@ def _hooked(parameter, gradient):
 class _Functional(torch.fx.Interpreter):
     """Runs the first trace. An op that updates in place without saying so is replaced by one that says it."""
 
+    def __init__(self, graph, calls):
+        super().__init__(graph)
+        self._calls = calls
+
+    def run_node(self, node):
+        try:
+            return super().run_node(node)
+        except Exception as problem:
+            number = call_number(node)
+            raise ExportError(self._calls[number].where() if number >= 0 else "the model", reason_of(problem)) from None
+
+    def get_attr(self, target, args, kwargs):
+        """A constant, which later ops may write to."""
+        made = super().get_attr(target, args, kwargs)
+        if not isinstance(made, torch.Tensor) or torch._is_functional_tensor(made):
+            return made
+        return _wrap_functional_tensor(made, torch._C._functorch.peek_interpreter_stack().level())
+
     def call_function(self, target, args, kwargs):
         if target is torch.ops.aten.native_batch_norm.default:
             target = torch.ops.aten._native_batch_norm_legit.default
@@ -287,16 +307,19 @@ def capture(model, state, inputs, batch, loss, trains, before_update=None, fused
         stack.enter_context(traceback.preserve_node_meta())
         stack.enter_context(torch.set_grad_enabled(trains))
         stack.enter_context(mode)
-        with as_before(model), FiniteChecks() as checks:
+        with as_before(model), FiniteChecks() as checks, told(checks):
             graph = make_fx(step, **_LINES)(*fakes)
         traceback.current_meta.pop(MARK, None)
         kept = take_kept(graph, functools.partial(fake_of, mode))
         if kept and batch is not None:
-            raise RuntimeError("the step changes a tensor beside the model, which has the sizes of this batch alone")
+            raise ExportError("the model", "the step changes a tensor beside the model, which has the sizes of this batch alone")
         fakes += [fake_of(mode, each) for each in kept]
         calls = _number_calls(graph)
+        if not fused:
+            take_places(graph)
         stack.enter_context(torch.no_grad())
-        graph = make_fx(functionalize(_Functional(graph).run), decomposition_table=table(fused))(*fakes)
+        with quiet():
+            graph = make_fx(functionalize(_Functional(graph, calls).run), decomposition_table=table(fused))(*fakes)
     made = next(node for node in graph.graph.nodes if node.op == "output").args[0]
     others = sum(each is True for each in wanted) * trains + sum(each is None for each in wanted) + len(kept)
     return Captured(graph, len(made) - others, calls, kept, checks.asked)

@@ -2,16 +2,19 @@
 """Which fused ATen ops are taken apart, by PyTorch's own rules, because no op of TensorFlow does the same."""
 
 import torch
-from torch._decomp import get_decompositions
+from torch._decomp import decomposition_table, get_decompositions
+
+from lanescope.torch.decomposed import DECOMPOSED
+from lanescope.torch.ops import RULES
 
 _NAMES = """
 _log_softmax_backward_data _softmax_backward_data addcdiv addcmul baddbmm addmv celu elu elu_backward gelu
 gelu_backward glu glu_backward hardsigmoid hardsigmoid_backward hardswish hardswish_backward hardtanh
 hardtanh_backward huber_loss huber_loss_backward leaky_relu leaky_relu_backward lerp linalg_vector_norm
-log_sigmoid_backward log_sigmoid_forward logit logsumexp mish mse_loss mse_loss_backward binary_cross_entropy binary_cross_entropy_backward
+log_sigmoid_backward log_sigmoid_forward logit logsumexp mish mish_backward mse_loss mse_loss_backward binary_cross_entropy binary_cross_entropy_backward
 binary_cross_entropy_with_logits native_dropout_backward native_group_norm native_group_norm_backward
 native_layer_norm_backward silu silu_backward smooth_l1_loss smooth_l1_loss_backward soft_margin_loss softplus
-softplus_backward std std_mean var unsafe_split unsafe_split_with_sizes _unsafe_index rsub
+softplus_backward unsafe_split unsafe_split_with_sizes _unsafe_index rsub
 unfold_backward diag_embed trace frac _fused_rms_norm
 _fused_rms_norm_backward rms_norm addr upsample_nearest2d _reshape_alias narrow_copy
 _thnn_fused_lstm_cell dot mv repeat _weight_norm_interface
@@ -24,7 +27,17 @@ def table(fused):
         return _foreach()
     aten = torch.ops.aten
     found = [getattr(aten, name) for name in _NAMES.split() if hasattr(aten, name)]
-    return {**get_decompositions(found), **_foreach()}
+    return {**_others(), **get_decompositions(found), **DECOMPOSED, **_foreach()}
+
+
+def _others():
+    """PyTorch's of all ops that no rule here takes, but of those that it takes apart itself where they have one."""
+    return {op: rule for op, rule in decomposition_table.items()
+            if isinstance(op, torch._ops.OpOverload) and str(op) not in RULES and not _is_composite(op)}
+
+
+def _is_composite(op):
+    return torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "CompositeImplicitAutograd")
 
 
 def _foreach():

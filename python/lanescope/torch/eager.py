@@ -25,9 +25,13 @@ def unwrapped(model):
     """The module: of an ExportedProgram or its file (.pt2), and of what a compiler or DistributedDataParallel wraps. Tensors
     that stand for several, as those of quantized weights, come apart."""
     if isinstance(model, (str, os.PathLike)):
+        if not os.path.isfile(model):
+            raise FileNotFoundError(f"there is no file '{os.fspath(model)}'; give a module, an ExportedProgram or a file of torch.export.save")
         model = torch.export.load(model)
     if isinstance(model, torch.export.ExportedProgram):
         return model.module(check_guards=False) if _can_leave_guards() else model.module()
+    if not isinstance(model, torch.nn.Module):
+        raise TypeError(f"the model is a {type(model).__name__}; give a module, an ExportedProgram or the path of one")
     while True:
         if isinstance(model, torch.nn.parallel.DistributedDataParallel):
             model = model.module

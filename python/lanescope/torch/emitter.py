@@ -15,7 +15,7 @@ def dtype_of(tensor):
     """NumPy's name of what a tensor's elements are."""
     name = str(tensor.dtype).removeprefix("torch.")
     if name not in DTYPES:
-        raise ValueError(f"a tensor of {name} is in the step, which graphs do not have; convert it to another type")
+        raise ValueError(f"a tensor of {name}, which graphs do not have; convert it to another type")
     return name
 
 

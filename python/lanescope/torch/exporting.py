@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
@@ -11,29 +10,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
 
 from lanescope.torch.batch import BatchOpener, FixedBatchError, two_sizes
-from lanescope.torch.capture import capture, line_of
+from lanescope.torch.capture import capture
 from lanescope.torch.eager import initialize, left_out, plain_name, uncompiled, unwrapped
 from lanescope.torch.emitter import Emitter, Value, dtype_of
 from lanescope.torch.exported import FED, Exported
 from lanescope.torch.graph_def import Dtype, Shape
 from lanescope.torch.inputs import Inputs
 from lanescope.torch.optimizers import emit_updates
+from lanescope.torch.refusals import ExportError
 from lanescope.torch.sharded import as_one
 from lanescope.torch.translate import Translator
 from lanescope.torch.variables import has_content, variable_of
 from lanescope.torch.vocabulary import limit_of
 
 VALUES_LIMIT = 1 << 30  # bytes of parameters that a graph file takes along
-_BY_VALUES = (DataDependentOutputException, DynamicOutputShapeException)
 _SMALL_FLOATS = ("float16", "bfloat16")
 
 
 def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_inputs: torch.Tensor | Iterable[torch.Tensor],
            optimizer: torch.optim.Optimizer | None = None, loss: Callable[..., torch.Tensor] | None = None, *,
-           example_kwargs: Mapping[str, Any] | None = None, labels: Iterable[torch.Tensor] = (),
+           example_kwargs: Mapping[str, Any] | None = None, labels: torch.Tensor | Iterable[torch.Tensor] = (),
            keep_values: bool | None = None, batch_axis: int | Iterable[int | None] | None | str = "auto",
            before_update: Callable[[list[torch.Tensor]], Any] | None = None, fused: bool | None = None,
            fetch_outputs: bool = False) -> Exported:
@@ -46,7 +44,7 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
                     it, or with `loss`, the graph holds gradients, and with it the updates.
     loss            called with what the model returns and `labels`; returns a scalar. Without it the model's `.loss`,
                     or what it returns first, is the loss.
-    labels          further example tensors, for `loss`.
+    labels          a further example tensor or several, for `loss`.
     keep_values     whether the graph holds the values of parameters; None: where all have some, up to 1 GiB.
 
     batch_axis      which axis of the example tensors is the batch: one for all, or one each, with None for those that
@@ -63,12 +61,14 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
     fetch_outputs   whether a step of training fetches what the model returns, too, not the loss alone.
 
     What a training loop has and the graph has not is in `notes` of what is returned, and warned of.
-    Raises ValueError where batch_axis is given and something depends on one size, or where the model depends on values of
-    tensors: names the line. Raises NotImplementedError for another optimizer.
+    Raises ValueError where batch_axis is given and something depends on one size, where the model depends on values of
+    tensors, and where it fails: one line names module and line. Raises NotImplementedError for another optimizer.
 
     Module paths are name scopes, the gradients' below "gradients". ATen ops without a counterpart among TensorFlow's
     become ops that are known by cost and shapes alone: such a graph is placed, simulated and searched, not run.
     """
+    _check_arguments(example_inputs, optimizer)
+    labels = (labels,) if isinstance(labels, torch.Tensor) else labels
     args = (example_inputs,) if isinstance(example_inputs, torch.Tensor) else tuple(example_inputs)
     inputs = Inputs(args, dict(example_kwargs or {}), tuple(labels), batch_axis)
     trains = optimizer is not None or loss is not None
@@ -83,6 +83,16 @@ def export(model: torch.nn.Module | torch.export.ExportedProgram | str, example_
     for note in exported.notes:
         warnings.warn(note, stacklevel=2)
     return exported
+
+
+def _check_arguments(example_inputs, optimizer):
+    if isinstance(example_inputs, Mapping):
+        raise TypeError("example_inputs is a dictionary; give () here, and the dictionary as example_kwargs")
+    is_tensor = isinstance(example_inputs, torch.Tensor)
+    if not is_tensor and (isinstance(example_inputs, str) or hasattr(example_inputs, "__array__") or not isinstance(example_inputs, Iterable)):
+        raise TypeError(f"example_inputs is a {type(example_inputs).__name__}; give a tensor, or a tuple of what the model is called with")
+    if optimizer is not None and (isinstance(optimizer, type) or not hasattr(optimizer, "param_groups")):
+        raise TypeError("optimizer is none of torch.optim; give one of the model's parameters: torch.optim.SGD(model.parameters(), 0.1)")
 
 
 def node_name(name):
@@ -177,11 +187,11 @@ class _Export:
             self._e.go_back_to(before)
         try:
             return self._translate_for(None, self._e)
-        except RuntimeError as problem:
-            if inputs.batch and hasattr(problem, "add_note"):  # since Python 3.11
-                problem.add_note("The model was traced for another batch before: if it keeps tensors from one call to the next, as a "
-                                 "cache does, give batch_axis=None.")
-            raise
+        except ExportError as problem:
+            if not inputs.batch or problem.by_values:
+                raise
+            raise ExportError(problem.where, problem.reason, "if the model keeps tensors from one call to the next, as a cache does, "
+                              "give batch_axis=None: it was traced for another batch before") from None
 
     def _translate_for(self, batch, emitter):
         captured = self._capture(batch)
@@ -200,17 +210,11 @@ class _Export:
         try:
             return capture(self._model, self._state, self._inputs, batch, self._loss, self._trains, self._before_update,
                            self._fused)
-        except Exception as problem:
-            line = line_of("".join(traceback.format_tb(problem.__traceback__))) or "a line of PyTorch"
-            if isinstance(problem, _BY_VALUES):
-                raise ValueError(f"the model cannot be traced: what it does at {line} depends on the values of tensors; a graph "
-                                 "needs torch.where in place of a branch, and a mask in place of elements picked by one"
-                                 ) from problem
-            if batch in (None, self._inputs.batch):
+        except ExportError as problem:
+            if problem.by_values or batch in (None, self._inputs.batch):
                 raise
-            reason = (str(problem).splitlines() or [type(problem).__name__])[0]
-            raise FixedBatchError(f"the graph is of a batch of {self._inputs.batch} alone: {line}: with one of {batch}: "
-                                  f"{reason}") from problem
+            raise FixedBatchError(f"the graph is of a batch of {self._inputs.batch} alone: {problem.where}: with one of {batch}: "
+                                  f"{problem.reason}") from None
 
     def _fetch_all(self, results):
         results = results[:1] if self._trains and not self._fetch_outputs else results
@@ -259,6 +263,8 @@ class _Export:
         updates, inits = emit_updates(self._e, optimizer, [(self._state[name], self._variables[name], gradient)
                                                            for name, gradient in gradients], self._keep_values,
                                       self._fused)
+        if gradients and not updates:
+            raise ExportError("the optimizer", "it has none of the model's parameters", "make it of model.parameters()")
         self._run["targets"] += updates
         self._updates = [name for name in self._e.nodes if name not in before]
         return inits

@@ -35,6 +35,15 @@ def _lacks_results(node, made):
                                            for mine, other in zip(made, theirs))
 
 
+def _causal_attr(node):
+    """Of an attention whether later keys are hidden, which plans ask for."""
+    arguments = [argument.name for argument in node.target._schema.arguments] if hasattr(node.target, "_schema") else []
+    if "is_causal" not in arguments:
+        return {}
+    given = {**dict(zip(arguments, node.args)), **node.kwargs}
+    return {"_torch_causal": bool(given.get("is_causal", False))}
+
+
 class Translator:
     """Walks a captured graph. `fused`: an op that takes several nodes here becomes one that is known by its cost. `unknown`
     counts the ops that cost, but do not run."""
@@ -52,7 +61,8 @@ class Translator:
             if node.op == "output":
                 return [self._values[each] if is_node(each) else None for each in node.args[0]]
             if node.op == "get_attr":
-                self._values[node] = constant_of(self._e, getattr(self._graph, node.target))
+                held = getattr(self._graph, node.target)
+                self._values[node] = constant_of(self._e, held) if hasattr(held, "shape") else None  # or a generator of random numbers
             elif node.op == "call_function":
                 self._values[node] = self._call(node)
         raise ValueError("the captured graph returns nothing")
@@ -77,7 +87,7 @@ class Translator:
         self._e.after = None if is_gradient else self._wait_of(node)
         emit = RULES.get(str(node.target))
         before = len(self._e.nodes)
-        made = emit(self._e, node, *args, **kwargs) if emit is not None else None
+        made = self._by_rule(emit, node, args, kwargs) if emit is not None else None
         if made is None or (self._fused and (self._is_compound(before) or _lacks_results(node, made))):
             made = self._cost_only(node, args, kwargs)
         for value in made if isinstance(made, tuple) else (made,):
@@ -88,6 +98,13 @@ class Translator:
             self._last_gradient = next((value.ref.split(":")[0] for value in (made if isinstance(made, tuple) else (made,))
                                         if value is not None), self._last_gradient)
         return made
+
+    def _by_rule(self, emit, node, args, kwargs):
+        try:
+            return emit(self._e, node, *args, **kwargs)
+        except ValueError as problem:  # a type that graphs have not, or two that do not fit
+            where = self._e.call.where() if self._e.call is not None else f"node '{node.name}'"
+            raise ValueError(f"{where}: {problem}") from None
 
     def _is_compound(self, before):
         """Whether several kernels were added: then they are left to nobody."""
@@ -126,7 +143,7 @@ class Translator:
         name = self._e.node(op, op, inputs, _lanescope_cost=cost_attr(node),
                             _output_shapes=[Shape(each.shape) for each in tensors],
                             _output_types=[Dtype(dtype_of(each)) for each in tensors],
-                            _torch_op=str(node.target))
+                            _torch_op=str(node.target), **_causal_attr(node))
         numbers = iter(range(len(tensors)))
         values = [Value(f"{name}:{next(numbers)}", dtype_of(each), each.shape)
                   if hasattr(each, "element_size") else None for each in made]

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <optional>
+#include <vector>
+
 #include "core/base/error.h"
 #include "core/graph/graph_builder.h"
 
@@ -48,6 +52,40 @@ class ModelGraph {
     const Endpoint q = builder_.Placeholder("q", DataType::kFloat, Shape{kBatch * kHeads, kTokens, kSize});
     builder_.Op("BatchMatMulV2", "scores").Input(q).Input(q).Attr("adj_y", true).Build();
   }
+  // Scores, a mask if there is one, and their softmax.
+  void AttendWith(const std::optional<Endpoint>& mask) {
+    const Endpoint q = builder_.Placeholder("q", DataType::kFloat, Shape{kBatch * kHeads, kTokens, kSize});
+    Endpoint scores = builder_.Op("BatchMatMulV2", "scores").Input(q).Input(q).Attr("adj_y", true).Build();
+    if (mask) scores = builder_.Op("AddV2", "masked").Input(scores).Input(*mask).Build();
+    builder_.Op("Softmax", "softmax").Input(scores).Build();
+  }
+  // Positions beside each other, as rows and columns.
+  Endpoint Later() {
+    const auto positions = [&](const std::string& name, const std::vector<int32_t>& shape) {
+      const Endpoint range = builder_.Op("Range", name + "/range")
+                                 .Input(builder_.Scalar(name + "/from", 0))
+                                 .Input(builder_.Scalar(name + "/to", static_cast<int32_t>(kTokens)))
+                                 .Input(builder_.Scalar(name + "/by", 1))
+                                 .Build();
+      const Endpoint to = builder_.Const(
+          name + "/shape", Tensor::FromValues(Shape{static_cast<int64_t>(shape.size())}, shape));
+      return builder_.Op("Reshape", name).Input(range).Input(to).Build();
+    };
+    const Endpoint later = builder_.Op("Greater", "later")
+                               .Input(positions("keys", {1, static_cast<int32_t>(kTokens)}))
+                               .Input(positions("queries", {static_cast<int32_t>(kTokens), 1}))
+                               .Build();
+    return builder_.Op("Cast", "mask").Input(later).Attr("DstT", DataType::kFloat).Build();
+  }
+  Endpoint Padding() {
+    return builder_.Placeholder("padding", DataType::kFloat, Shape{kBatch * kHeads, 1, kTokens});
+  }
+  Endpoint Square(float above) {
+    std::vector<float> values(kTokens * kTokens);
+    for (int64_t i = 0; i < kTokens * kTokens; ++i)
+      values[static_cast<size_t>(i)] = i % kTokens > i / kTokens ? above : 0;
+    return builder_.Const("square", Tensor::FromValues(Shape{kTokens, kTokens}, values));
+  }
   ModelShape Read() {
     const Graph graph = builder_.Take();
     return ShapeOfGraph(graph, InferGraph(graph, {}), "model.pb");
@@ -84,6 +122,23 @@ TEST(GraphShapeTest, SeparateMatricesWithAGate) {
   EXPECT_EQ(model.ffn, 56);
   EXPECT_TRUE(model.gated);
   EXPECT_FALSE(model.tied);
+}
+
+bool IsCausalWith(const std::function<std::optional<Endpoint>(ModelGraph&)>& mask) {
+  ModelGraph graph;
+  graph.Embed();
+  for (int layer = 0; layer < 2; ++layer) graph.Layer(layer, {{24, 96}, {32, 24}, {24, 80}, {80, 24}});
+  graph.AttendWith(mask(graph));
+  return graph.Read().causal;
+}
+
+// Law: attention is causal where its mask compares positions or is a triangle, not with padding alone.
+TEST(GraphShapeTest, MasksSayWhatTokensSee) {
+  EXPECT_FALSE(IsCausalWith([](ModelGraph&) { return std::nullopt; }));
+  EXPECT_FALSE(IsCausalWith([](ModelGraph& graph) { return graph.Padding(); }));
+  EXPECT_FALSE(IsCausalWith([](ModelGraph& graph) { return graph.Square(0); }));
+  EXPECT_TRUE(IsCausalWith([](ModelGraph& graph) { return graph.Square(-1e9f); }));
+  EXPECT_TRUE(IsCausalWith([](ModelGraph& graph) { return graph.Later(); }));
 }
 
 // GPT-2's: queries, keys and values in one matrix, two of the network, the embedding as output layer.

@@ -49,6 +49,9 @@ TEST(KernelLawsTest, CausalAttentionIsHalfOfWhole) {
   laws.attention = {0.5, 0.5, 0, 1e9, 0};
   const AttentionShape causal{4, 2048, 2048, 16, 16, 128};
   EXPECT_NEAR(AttentionSeconds(laws, causal), causal.Flops() / 0.5e12, 1e-6);
+  AttentionShape whole = causal;
+  whole.causal = false;
+  EXPECT_NEAR(AttentionSeconds(laws, whole) / AttentionSeconds(laws, causal), 2, 1e-6);
   AttentionShape ring = causal;
   ring.keys = 1024;
   EXPECT_NEAR(AttentionSeconds(laws, ring) / AttentionSeconds(laws, causal), 1, 1e-6);

@@ -31,6 +31,8 @@ TEST(ModelShapeTest, ALayerByHand) {
   EXPECT_EQ(FeedForwardParameters(model, 16), 3 * 8 * 16);
   EXPECT_EQ(Parameters(model), 4 * 64 + 16 + 384 + 2 * 80 + 8);
   EXPECT_EQ(FlopsPerToken(model, 4), 6 * (4 * 64 + 384 + 80) + 6 * 8 * 4);
+  model.causal = false;  // twice as many scores
+  EXPECT_EQ(FlopsPerToken(model, 4), 6 * (4 * 64 + 384 + 80) + 2 * 6 * 8 * 4);
 }
 
 // Expected: what the models' own pages say, in billions.
@@ -55,6 +57,30 @@ TEST(ModelShapeTest, AnUnknownNameBringsTheNearest) {
     EXPECT_EQ(error.code(), Code::kNotFound);
     EXPECT_NE(error.message().find("did you mean llama-3.1-70b?"), std::string::npos) << error.message();
   }
+}
+
+// Law: kinds of models whose tokens see all others are not causal, unless the file says so.
+TEST(ModelShapeTest, EncodersAreNotCausal) {
+  const auto causal = [](const std::string& more) {
+    return ParseModel(
+               R"({"num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 16,
+                          "vocab_size": 10)" +
+                   more + "}",
+               "m.json")
+        .causal;
+  };
+  EXPECT_TRUE(causal(""));
+  EXPECT_TRUE(causal(R"(, "model_type": "llama")"));
+  for (const char* kind : {"bert", "xlm-roberta", "modernbert", "electra", "vit", "t5"})
+    EXPECT_FALSE(causal(std::string(R"(, "model_type": ")") + kind + "\"")) << kind;
+  EXPECT_TRUE(causal(R"(, "model_type": "bert", "is_decoder": true)"));
+  EXPECT_FALSE(causal(R"(, "causal": false)"));
+  EXPECT_NE(
+      MessageOf(
+          R"({"num_hidden_layers": 2, "hidden_size": 8, "num_attention_heads": 2, "intermediate_size": 16,
+                          "vocab_size": 10, "causal": 1})")
+          .find("\"causal\" is true or false"),
+      std::string::npos);
 }
 
 // A file says the same in names of its own or of config.json, which says much else.

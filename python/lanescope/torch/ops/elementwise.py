@@ -14,9 +14,9 @@ _UNARY = {
 }
 _TESTS = {"isnan": "IsNan", "isinf": "IsInf", "isfinite": "IsFinite"}
 _BINARY = {"add": "AddV2", "sub": "Sub", "mul": "Mul", "div": "RealDiv", "maximum": "Maximum", "minimum": "Minimum",
-           "pow": "Pow", "floor_divide": "FloorDiv", "atan2": "Atan2", "remainder": "FloorMod"}
+           "pow": "Pow", "floor_divide": "FloorDiv", "atan2": "Atan2", "remainder": "FloorMod", "fmod": "Mod"}
 _COMPARE = {"eq": "Equal", "ne": "NotEqual", "lt": "Less", "le": "LessEqual", "gt": "Greater", "ge": "GreaterEqual"}
-_REDUCE = {"sum": "Sum", "mean": "Mean", "prod": "Prod", "amax": "Max", "amin": "Min", "any": "Any", "all": "All"}
+_REDUCE = {"sum": "Sum", "mean": "Mean", "prod": "Prod", "amax": "Max", "amin": "Min", "any": "Any", "all": "All", "max": "Max", "min": "Min"}
 
 
 def result_dtype(node):
@@ -120,7 +120,7 @@ for _name, _op in _COMPARE.items():
     for _kind in ("Tensor", "Scalar"):
         RULES[f"aten.{_name}.{_kind}"] = _compare(_op)
 for _name, _op in _REDUCE.items():
-    for _kind in ("default", "dim", "dim_IntList"):
+    for _kind in ("default", "dim", "dims", "dim_int", "dim_IntList"):
         RULES[f"aten.{_name}.{_kind}"] = _reduce(_op)
 
 
@@ -144,24 +144,54 @@ def xlogy(e, node, x, y):
     return e.binary("Xlogy", x, y)
 
 
-@rule("logical_not.default", "bitwise_not.default")
+def _differ(e, a, b):
+    return e.binary("NotEqual", a, b, "bool", incompatible_shape_error=True)
+
+
+def truth(e, x):
+    """Whether elements are other than 0."""
+    return x if x.dtype == "bool" else _differ(e, x, e.scalar(0, x.dtype))
+
+
+@rule("logical_not.default")
 def logical_not(e, node, x):
-    return e.unary("LogicalNot", x) if x.dtype == "bool" else None
+    return e.unary("LogicalNot", truth(e, x))
 
 
-def _logical(op):
+@rule("bitwise_not.default")
+def bitwise_not(e, node, x):
+    return e.unary("LogicalNot" if x.dtype == "bool" else "Invert", x)
+
+
+_LOGICAL = {"and": "LogicalAnd", "or": "LogicalOr", "xor": None}  # what differs is either, not both
+
+
+def _of_truths(e, name, a, b):
+    return _differ(e, a, b) if _LOGICAL[name] is None else e.binary(_LOGICAL[name], a, b)
+
+
+def _logical(name):
+    return lambda e, node, a, b: _of_truths(e, name, truth(e, a), truth(e, b))
+
+
+def _bitwise(name):
     def emit(e, node, a, b):
-        if not all(isinstance(x, Value) and x.dtype == "bool" for x in (a, b)):
-            return None
-        return e.binary(op, a, b)
+        dtype = result_dtype(node)
+        a, b = value_of(e, a, dtype), value_of(e, b, dtype)
+        return _of_truths(e, name, a, b) if dtype == "bool" else e.binary(_BITWISE[name], a, b)
 
     return emit
 
 
-for _kind in ("default", "Tensor", "Scalar"):
-    for _and, _or in (("logical_and", "logical_or"), ("bitwise_and", "bitwise_or"), ("__and__", "__or__")):
-        RULES[f"aten.{_and}.{_kind}"] = _logical("LogicalAnd")
-        RULES[f"aten.{_or}.{_kind}"] = _logical("LogicalOr")
+_BITWISE = {"and": "BitwiseAnd", "or": "BitwiseOr", "xor": "BitwiseXor", "left_shift": "LeftShift", "right_shift": "RightShift"}
+for _name in _LOGICAL:
+    RULES[f"aten.logical_{_name}.default"] = _logical(_name)
+for _name in _BITWISE:
+    for _kind in ("Tensor", "Scalar", "Scalar_Tensor", "Tensor_Scalar"):
+        RULES[f"aten.bitwise_{_name}.{_kind}"] = _bitwise(_name)
+        RULES[f"aten.__{_name.replace('left_', 'l').replace('right_', 'r')}__.{_kind}"] = _bitwise(_name)
+for _name in ("mul", "div", "exp", "log", "eq", "lt", "ge"):  # where PyTorch's own rules end
+    RULES[f"prims.{_name}.default"] = RULES.get(f"aten.{_name}.Tensor") or RULES[f"aten.{_name}.default"]
 
 
 @rule("where.self", "where.ScalarSelf", "where.ScalarOther", "where.Scalar")
@@ -201,7 +231,7 @@ def convert(e, node, x, *_, **__):
     return None if "float8" in x.dtype + dtype and x.dtype != dtype else e.cast(x, dtype)  # no kernel of a host has it
 
 
-@rule("clone.default", "alias.default", "detach.default",
+@rule("clone.default", "alias.default", "detach.default", "detach_.default",
       "lift_fresh_copy.default", "lift_fresh.default", "contiguous.default")
 def same(e, node, x, **_):
     return x
@@ -219,7 +249,14 @@ def sigmoid_backward(e, node, gradient, y):
 
 @rule("threshold_backward.default")
 def threshold_backward(e, node, gradient, x, threshold):
-    return e.binary("ReluGrad", gradient, x) if threshold == 0 else None
+    if threshold == 0:
+        return e.binary("ReluGrad", gradient, x)
+    return select(e, e.binary("Greater", x, e.scalar(threshold, x.dtype), "bool"), gradient, e.scalar(0, x.dtype), x.shape)
+
+
+@rule("polygamma.default")
+def polygamma(e, node, order, x):
+    return e.binary("Polygamma", e.scalar(order, x.dtype), x)
 
 
 @rule("var_mean.correction", "var.correction")

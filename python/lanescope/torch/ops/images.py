@@ -2,6 +2,7 @@
 """Pooling of signals and images, and images in other sizes. TensorFlow's kernels of hosts want channels last."""
 
 import math
+import operator
 
 import numpy
 
@@ -44,13 +45,25 @@ class _Windows:
         return unpad(e, x, self.padding)
 
 
+def wants_places(node):
+    """Whether anything but the gradient reads where the largest numbers were."""
+    places = [user for user in getattr(node, "users", ()) if user.target is operator.getitem and user.args[1] == 1]
+    while places:
+        for reader in places.pop().users:
+            if any(view in str(reader.target) for view in ("squeeze", "view", "detach", "alias")):
+                places.append(reader)
+            elif "backward" not in str(reader.target):
+                return True
+    return False
+
+
 def _batched(x):
     return x.rank in (4, 5)
 
 
 @rule("max_pool2d_with_indices.default", "max_pool3d_with_indices.default")
 def max_pool(e, node, x, kernel, stride=(), padding=0, dilation=1, ceil_mode=False):
-    if not _batched(x) or set(each(dilation, 1)) != {1} or x.dtype not in _LEAST:
+    if not _batched(x) or set(each(dilation, 1)) != {1} or x.dtype not in _LEAST or wants_places(node):
         return None
     windows = _Windows(x, node.meta["val"][0], kernel, stride, padding, ceil_mode)
     padded = windows.padded(e, channels_last(e, x), _LEAST[x.dtype])

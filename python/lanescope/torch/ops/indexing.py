@@ -86,17 +86,23 @@ def gather_along(e, node, x, dim, indices, sparse_grad=False):
 
 @rule("embedding_dense_backward.default")
 def embedding_dense_backward(e, node, gradient, indices, rows, padding, by_frequency):
-    if by_frequency:
-        return None
     flat = e.reshape(indices, (-1,))
     flat = Value(flat.ref, flat.dtype, (gradient.shape and _count(indices.shape),))
     if padding >= 0:
         here = e.binary("Equal", flat, e.scalar(padding, flat.dtype), "bool", incompatible_shape_error=True)
         flat = select(e, here, e.scalar(-1, flat.dtype), flat, flat.shape)
     width = gradient.shape[-1]
-    data = e.reshape(gradient, (_count(indices.shape), width))
-    return e.op("UnsortedSegmentSum", [data.ref, flat.ref, e.const(rows, "int32")], gradient.dtype, (rows, width),
-                types={"T": gradient.dtype, "Tindices": flat.dtype, "Tnumsegments": "int32"})
+    made = _added_up(e, e.reshape(gradient, (_count(indices.shape), width)), flat, rows)
+    if not by_frequency:
+        return made
+    often = _added_up(e, e.fill(flat.shape, 1, gradient.dtype), flat, rows)
+    return e.binary("RealDiv", made, e.reshape(e.binary("Maximum", often, e.scalar(1, gradient.dtype)), (rows, 1)))
+
+
+def _added_up(e, data, numbers, rows):
+    """Of each number below `rows` what belongs to it."""
+    return e.op("UnsortedSegmentSum", [data.ref, numbers.ref, e.const(rows, "int32")], data.dtype, (rows, *data.shape[1:]),
+                types={"T": data.dtype, "Tindices": numbers.dtype, "Tnumsegments": "int32"})
 
 
 def _count(shape):
@@ -121,8 +127,9 @@ def _counts(e, mask, safe, weight, dtype):
 
 @rule("nll_loss_forward.default")
 def nll_loss_forward(e, node, log_p, target, weight, reduction, ignored):
-    if log_p.rank != 2:
-        return None
+    if log_p.rank == 1:
+        loss, total = nll_loss_forward(e, node, e.reshape(log_p, (1, *log_p.shape)), e.reshape(target, (1,)), weight, reduction, ignored)
+        return (e.reshape(loss, ()) if reduction == 0 else loss), total
     mask, safe = _counted(e, target, ignored)
     rows = log_p.shape[0]
     numbers = numbers_to(e, rows, target.dtype)
@@ -142,8 +149,10 @@ def nll_loss_forward(e, node, log_p, target, weight, reduction, ignored):
 
 @rule("nll_loss_backward.default")
 def nll_loss_backward(e, node, gradient, log_p, target, weight, reduction, ignored, total):
-    if log_p.rank != 2:
-        return None
+    if log_p.rank == 1:
+        made = nll_loss_backward(e, node, gradient, e.reshape(log_p, (1, *log_p.shape)), e.reshape(target, (1,)), weight, reduction,
+                                 ignored, total)
+        return e.reshape(made, log_p.shape)
     mask, safe = _counted(e, target, ignored)
     rows, classes = log_p.shape
     each = e.binary("RealDiv", gradient, total) if reduction == 1 else gradient
@@ -156,14 +165,37 @@ def nll_loss_backward(e, node, gradient, log_p, target, weight, reduction, ignor
     return e.binary("Mul", places, e.reshape(each, (rows, 1)))
 
 
-@rule("cumsum.default")
-def cumsum(e, node, x, dim, dtype=None):
+def _pixels(e, log_p, target):
+    """Each pixel as a row of its own."""
+    last = Value(log_p.ref, log_p.dtype, log_p.stored_shape, [log_p.axes[axis] for axis in (0, 2, 3, 1)])
+    return e.reshape(last, (_count(target.shape), log_p.shape[1])), e.reshape(target, (_count(target.shape),))
+
+
+@rule("nll_loss2d_forward.default")
+def nll_loss2d_forward(e, node, log_p, target, weight, reduction, ignored):
+    loss, total = nll_loss_forward(e, node, *_pixels(e, log_p, target), weight, reduction, ignored)
+    return (e.reshape(loss, target.shape) if reduction == 0 else loss), total
+
+
+@rule("nll_loss2d_backward.default")
+def nll_loss2d_backward(e, node, gradient, log_p, target, weight, reduction, ignored, total):
+    gradient = e.reshape(gradient, (_count(target.shape),)) if reduction == 0 else gradient
+    made = nll_loss_backward(e, node, gradient, *_pixels(e, log_p, target), weight, reduction, ignored, total)
+    made = e.reshape(made, (*target.shape, log_p.shape[1]))
+    return Value(made.ref, made.dtype, made.stored_shape, (0, 3, 1, 2))
+
+
+@rule("cumsum.default", "cumprod.default")
+def cumulative(e, node, x, dim, dtype=None):
     from lanescope.torch.ops.elementwise import result_dtype
 
     x = e.cast(e.in_order(x), result_dtype(node))
     if x.dtype == "bool":
         return None
-    return e.op("Cumsum", [x.ref, e.const(dim, "int32")], x.dtype, x.shape, types={"T": x.dtype, "Tidx": "int32"},
+    if x.rank == 0:
+        return x
+    op = "Cumprod" if "cumprod" in str(node.target) else "Cumsum"
+    return e.op(op, [x.ref, e.const(dim, "int32")], x.dtype, x.shape, types={"T": x.dtype, "Tidx": "int32"},
                 exclusive=False, reverse=False)
 
 
@@ -183,7 +215,10 @@ def _place(e, op, x, dim, shape):
 
 @rule("max.dim", "min.dim")
 def extreme(e, node, x, dim, keepdim=False):
-    if not x.rank or x.dtype == "bool":
-        return None
+    if not x.rank:
+        return x, e.scalar(0, "int64")
+    if x.dtype == "bool":
+        value, place = extreme(e, node, e.cast(x, "int32"), dim, keepdim)
+        return e.cast(value, "bool"), place
     op = "Max" if "max" in str(node.target) else "Min"
     return e.reduce(op, x, [dim], keepdim), _place(e, "Arg" + op, x, dim, tuple(node.meta["val"][1].shape))

@@ -85,7 +85,7 @@ def bernoulli(e, node, x, probability=None, **_):
     return e.cast(e.binary("Less", noise, limit, "bool"), x.dtype)
 
 
-@rule("rand.default", "rand_like.default", "uniform.default")
+@rule("rand.default", "rand.generator", "rand_like.default", "uniform.default")
 def rand(e, node, x=None, low=0, high=1, **_):
     made = _uniform(e, tuple(node.meta["val"].shape), result_dtype(node))
     if "uniform" not in str(node.target) or (low, high) == (0, 1):
@@ -94,7 +94,7 @@ def rand(e, node, x=None, low=0, high=1, **_):
     return e.binary("AddV2", made, e.scalar(low, made.dtype))
 
 
-@rule("randn.default", "randn_like.default", "normal_functional.default")
+@rule("randn.default", "randn.generator", "randn_like.default", "normal_functional.default")
 def randn(e, node, x=None, mean=0, deviation=1, **_):
     shape = tuple(node.meta["val"].shape)
     e.draws = True

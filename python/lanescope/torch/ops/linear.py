@@ -10,7 +10,13 @@ from lanescope.torch.ops.indexing import numbers_to
 from lanescope.torch.ops.shapes import part
 
 
+def of_one_type(a, b):
+    if a.dtype != b.dtype:
+        raise ValueError(f"a product of {a.dtype} and {b.dtype}, which PyTorch refuses when it runs; convert one of them")
+
+
 def product(e, a, b):
+    of_one_type(a, b)
     flags = [x.axes == (1, 0) for x in (a, b)]
     return e.op("MatMul", [a.ref, b.ref], a.dtype, (a.shape[0], b.shape[1]), transpose_a=flags[0], transpose_b=flags[1])
 
@@ -60,6 +66,7 @@ _VIEWS = ("aten.expand.default", "aten.view.default", "aten._unsafe_view.default
 
 @rule("bmm.default")
 def bmm(e, node, a, b):
+    of_one_type(a, b)
     flags, refs = [], []
     for number, x in enumerate((a, b)):
         x = _shared(e, node.args[number], x) or x

@@ -6,7 +6,7 @@ import math
 import numpy
 
 from lanescope.torch.emitter import Value
-from lanescope.torch.graph_def import Dtype
+from lanescope.torch.graph_def import FLOATS, Dtype
 from lanescope.torch.ops import rule
 from lanescope.torch.ops.elementwise import result_dtype, select, value_of
 from lanescope.torch.ops.indexing import places_along, places_of, wrapped
@@ -104,8 +104,9 @@ rule("scatter_add.default")(_along(True))
 
 def _rows(adds):
     def emit(e, node, x, dim, index, source, alpha=1):
-        if alpha != 1 or x.rank == 0 or x.dtype == "bool":
+        if x.rank == 0 or x.dtype == "bool":
             return None
+        source = source if alpha == 1 else e.binary("Mul", source, e.scalar(alpha, source.dtype))
         dim %= x.rank
         order = [dim, *(axis for axis in range(x.rank) if axis != dim)]
         index = index if index.rank else e.reshape(index, (1,))
@@ -142,9 +143,59 @@ def topk(e, node, x, count, dim=-1, largest=True, sorted=True):
 
 @rule("sort.default", "sort.stable")
 def sort(e, node, x, dim=-1, descending=False, stable=None):
+    if x.rank == 0:
+        return x, e.scalar(0, "int64")
+    if x.dtype == "bool":
+        values, places = _largest(e, e.cast(x, "int32"), x.shape[dim], dim % x.rank, descending)
+        return e.cast(values, "bool"), places
+    return _largest(e, x, x.shape[dim], dim % x.rank, descending)
+
+
+_SEGMENTS = {"sum": "Sum", "mean": "Sum", "prod": "Prod", "amax": "Max", "amin": "Min"}
+_JOINS = {"sum": "AddV2", "mean": "AddV2", "prod": "Mul", "amax": "Maximum", "amin": "Minimum"}
+
+
+def _segments(e, how, flat, numbers, count):
+    return e.op("UnsortedSegment" + how, [flat.ref, numbers.ref, e.const(count, "int64")], flat.dtype, (count,),
+                types={"T": flat.dtype, "Tindices": "int64", "Tnumsegments": "int64"})
+
+
+def _flat_places(e, x, dim, indices):
+    """By index the number of the element in order."""
+    found, step = None, 1
+    for size, number in reversed(list(zip(x.shape, places_along(e, x, dim, indices)))):
+        part_ = e.binary("Mul", e.cast(number, "int64"), e.scalar(step, "int64"))
+        found, step = part_ if found is None else e.binary("AddV2", found, part_), step * size
+    return e.reshape(broadcast(e, found, indices.shape), (math.prod(indices.shape),))
+
+
+@rule("scatter_reduce.two")
+def scatter_reduce(e, node, x, dim, indices, source, reduce, include_self=True):
+    """Elements that go to one place are joined as segments are, and then with what was there."""
     if x.rank == 0 or x.dtype == "bool":
         return None
-    return _largest(e, x, x.shape[dim], dim % x.rank, descending)
+    for axis, size in enumerate(indices.shape):
+        source = part(e, source, axis, 0, size)
+    count, numbers = math.prod(x.shape), _flat_places(e, x, dim, indices)
+    flat = e.reshape(source, numbers.shape)
+    made = _segments(e, _SEGMENTS[reduce], flat, numbers, count)
+    ones = e.fill(numbers.shape, 1, x.dtype)
+    arrived = _segments(e, "Sum", ones, numbers, count)
+    old = e.reshape(x, (count,))
+    if include_self:
+        made = e.binary(_JOINS[reduce], old, made)
+    if reduce == "mean":
+        number = e.binary("AddV2", arrived, e.scalar(1, x.dtype)) if include_self else e.binary("Maximum", arrived, e.scalar(1, x.dtype))
+        made = e.binary("RealDiv" if x.dtype in FLOATS else "FloorDiv", made, number)
+    changed = e.binary("Greater", arrived, e.scalar(0, x.dtype), "bool")
+    return e.reshape(select(e, changed, made, old, (count,)), x.shape)
+
+
+@rule("scatter.reduce", "scatter.value_reduce")
+def scatter_joined(e, node, x, dim, indices, source, *, reduce):
+    source = value_of(e, source, x.dtype)
+    source = source if source.rank else broadcast(e, source, indices.shape)
+    return scatter_reduce(e, node, x, dim, indices, source, {"add": "sum", "multiply": "prod"}[reduce])
 
 
 @rule("histc.default")

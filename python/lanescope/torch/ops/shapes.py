@@ -205,9 +205,8 @@ def arange(e, node, *args, **_):
     start, end, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
     count = max(0, math.ceil((end - start) / step))
     limits = (start, start + step * count, step)
-    if dtype not in ("int32", "int64", "float32"):
-        return None
-    return e.op("Range", [e.const(each, dtype) for each in limits], dtype, (count,), types={"Tidx": dtype})
+    kind = dtype if dtype in ("int32", "int64", "float32", "float64") else "float32" if dtype in FLOATS else "int32"
+    return e.cast(e.op("Range", [e.const(each, kind) for each in limits], kind, (count,), types={"Tidx": kind}), dtype)
 
 
 @rule("linspace.default")
