@@ -61,7 +61,8 @@ const GraphStrategy* Find(std::string_view name) {
   Throw(Code::kInvalidArgument,
         "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, fsdp, zero1, zero2 "
         "or pipeline in place of data-parallel, sequence-parallel or context-parallel in place of "
-        "tensor-parallel; data-parallel+pipeline:2 or data-parallel+fsdp:2, also with +tensor-parallel:2; "
+        "tensor-parallel, context-parallel:2+tensor-parallel:2 for both; data-parallel+pipeline:2 or "
+        "data-parallel+fsdp:2, also with +tensor-parallel:2; "
         "data-parallel+expert-parallel:2; each may follow recompute+",
         text);
 }
@@ -125,6 +126,33 @@ void CheckGroups(const Factor& factor, int gpus) {
         nearest == 0 ? std::string() : fmt::format("; the nearest size that divides them is {}", nearest));
 }
 
+std::optional<SplitBy> SplitOf(const Factor& factor) {
+  const auto* split = std::ranges::find(kSplits, factor.name, &StrategyOf);
+  return split == kSplits.end() ? std::nullopt : std::optional(*split);
+}
+
+// Takes the last factors away by which GPUs share what is written for one, and notes them: all, where tokens
+// and matrices are the only ones.
+void TakeSharing(std::vector<Factor>* factors, RewriteInput* input) {
+  int left = static_cast<int>(input->gpus.size());
+  const auto take = [&](int count) {
+    input->sharing.insert(input->sharing.begin(), {*SplitOf(factors->back()), count});
+    input->sharers *= count;
+    left /= count;
+    factors->pop_back();
+  };
+  if (factors->size() < 2 || !SplitOf(factors->back())) return;
+  CheckGroups(factors->back(), left);
+  take(factors->back().gpus);
+  if (input->sharing[0].by == SplitBy::kTokens || SplitOf(factors->back()) != SplitBy::kTokens) return;
+  if (factors->size() > 1) {
+    CheckGroups(factors->back(), left);
+    take(factors->back().gpus);
+  } else {
+    take(left);
+  }
+}
+
 }  // namespace
 
 std::span<const GraphStrategy> GraphStrategies() { return kGraphStrategies; }
@@ -141,19 +169,13 @@ StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
                              {again.graph, again.spec, info, input.machine, input.costs, input.gpus});
   }
   std::vector<Factor> factors = FactorsOf(text);
-  const Factor inner = factors.back();
-  const auto* split = std::ranges::find(kSplits, inner.name, &StrategyOf);
-  const bool shares = factors.size() > 1 && split != kSplits.end();
   RewriteInput outer = input;
   for (const Factor& factor : factors) {
     if (factor.parts > 0) outer.stage_parts = factor.parts;
   }
-  if (shares) {
-    CheckGroups(inner, static_cast<int>(input.gpus.size()));
-    factors.pop_back();
-    outer.sharers = inner.gpus;
-    outer.split = *split;
-  }
+  TakeSharing(&factors, &outer);
+  if (factors.empty()) return SplitInGroups(outer, {input.graph, input.spec});
+  const bool shares = outer.sharers > 1;
   const std::string_view first = factors[0].name, last = factors.back().name;
   const bool is_known =
       factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages) || IsSharded(first)
@@ -168,9 +190,11 @@ StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
   }
   if (!shares || IsSharded(last)) return Find(last)->rewrite(outer);
   outer.gpus.clear();
-  for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(inner.gpus))
+  for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(outer.sharers))
     outer.gpus.push_back(input.gpus[i]);
-  return SplitInGroups(input, Find(last)->rewrite(outer), inner.gpus, *split);
+  const StepGraph step = Find(last)->rewrite(outer);
+  outer.gpus = input.gpus;
+  return SplitInGroups(outer, step);
 }
 
 }  // namespace lanescope

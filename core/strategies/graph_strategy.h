@@ -31,8 +31,8 @@ struct RewriteInput {
   std::vector<DeviceId> gpus = machine.Gpus();
   int groups = 1;
   int sharers = 1;
-  SplitBy split = SplitBy::kMatrices;  // how these share it
-  int stage_parts = 2;                 // of the model on each stage of an interleaved pipeline
+  std::vector<Sharing> sharing = {};  // how these share it, those first that have groups of the next
+  int stage_parts = 2;                // of the model on each stage of an interleaved pipeline
 };
 
 struct GraphStrategy {
@@ -46,7 +46,8 @@ std::span<const GraphStrategy> GraphStrategies();
 // Whether the text begins with the name of one.
 bool IsGraphStrategy(std::string_view text);
 // `text`: a name, or a product. Of "data-parallel+tensor-parallel:2" every replica is of two GPUs, which
-// share its matrices; sequence-parallel and context-parallel stand where tensor-parallel does. And of
+// share its matrices; sequence-parallel and context-parallel stand where tensor-parallel does, and
+// context-parallel:4+tensor-parallel:2 makes four parts of the tokens and two GPUs of each. And of
 // "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every replica is a pipeline of
 // four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs each. Of
 // "data-parallel+fsdp:4" four replicas have the parts of a variable among them, and the others the same. GPUs

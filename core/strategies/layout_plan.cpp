@@ -53,7 +53,7 @@ bool PassesTermsOn(const Node& node) {
   return node.op == "Reshape" || node.op == "Transpose" || node.op == "AddV2" || node.op == "AddN";
 }
 
-bool RunsOnce(const Node& node) {
+bool HasStateOfItsOwn(const Node& node) {
   const OpDef* def = OpRegistry::Global().Find(node.op);
   if (node.op.starts_with("Placeholder") || node.inputs.empty()) {
     if (node.op != "Const" && !IsVariableOp(node)) return true;
@@ -81,13 +81,13 @@ LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector
       nodes_(nodes),
       goal_(std::move(goal)),
       fanout_(ComputeFanout(graph)),
+      members_(graph),
       once_(graph.num_nodes(), 0),
       choices_(graph.num_nodes()) {
   for (const NodeId id : graph.TopologicalOrder()) {
     if (nodes_[id] == 0) continue;
     order_.push_back(id);
-    const bool is_wrong = graph.problems.contains(id);  // compiling the step will say so
-    once_[id] = IsOnHost(graph.node(id)) || is_wrong || RunsOnce(graph.node(id)) ? 1 : 0;
+    once_[id] = RunsOnce(id) ? 1 : 0;
   }
   PutComputedOfVariablesLast();
   if (goal_.by != SplitBy::kTokens) FindCuttable(fanout_);
@@ -96,6 +96,13 @@ LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector
     GoThrough();
     if (!asks_more_) break;
   }
+}
+
+bool LayoutPlan::RunsOnce(NodeId id) const {
+  const bool is_wrong = graph_.problems.contains(id);  // compiling the step will say so
+  if (IsOnHost(graph_.node(id)) || is_wrong) return true;
+  if (goal_.joins_groups && !members_.Of(id).empty()) return false;
+  return HasStateOfItsOwn(graph_.node(id));
 }
 
 // Weight decay, L2 losses and whatever else is computed of variables alone take them as they lie: they stand
@@ -137,6 +144,7 @@ void LayoutPlan::FindCuttable(const Fanout& fanout) {
 
 void LayoutPlan::GoThrough() {
   settled_.clear();
+  joined_.clear();
   made_.clear();
   for (const NodeId id : order_) Decide(id);
 }
@@ -216,7 +224,7 @@ void LayoutPlan::Decide(NodeId id) {
   const Node& node = graph_.node(id);
   if (once_[id] != 0 || VariableBehind({id, 0}).exists()) return;
   LayoutChoice& choice = choices_[id];
-  choice = IsUpdate(node) ? UpdateOf(id) : Best(id);
+  choice = IsUpdate(node) ? UpdateOf(id) : members_.Of(id).empty() ? Best(id) : Joined(id);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Endpoint input = node.inputs[i];
     if (IsOpen(input))
@@ -225,6 +233,15 @@ void LayoutPlan::Decide(NodeId id) {
       Ask(input, choice.inputs[i]);
     made_.insert({{input.node, input.output}, choice.inputs[i]});
   }
+}
+
+LayoutChoice LayoutPlan::Joined(NodeId id) {
+  // One that has chosen; terms are never asked for, so whoever comes later can do the same.
+  for (const NodeId member : members_.Of(id)) {
+    if (joined_.contains(member)) return choices_[member];
+  }
+  joined_.insert(id);
+  return Best(id);
 }
 
 void LayoutPlan::Ask(Endpoint tensor, const Layout& layout) {

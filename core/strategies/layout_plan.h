@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/op.h"
+#include "core/strategies/collective_members.h"
 #include "core/strategies/layout_rules.h"
 
 namespace lanescope {
@@ -24,6 +25,9 @@ class LayoutPlan {
     SplitBy by = SplitBy::kMatrices;
     // By tokens: the parts of feeds that their readers take.
     std::map<NodeId, Layout> feeds = {};
+    // Several groups of so many devices make the same plan, each of its part of the graph: a collective that
+    // joins the groups is one at each place.
+    bool joins_groups = false;
     // By matrices and tokens: the plan by tokens alone, whose layouts hold between the matrices.
     const LayoutPlan* tokens = nullptr;
   };
@@ -38,6 +42,7 @@ class LayoutPlan {
   bool IsOnce(NodeId node) const { return once_[node] != 0; }
   bool HasPartsOfVariables() const;
   SplitBy by() const { return goal_.by; }
+  const std::map<NodeId, Layout>& feeds() const { return goal_.feeds; }
 
  private:
   using Key = std::pair<NodeId, int>;
@@ -46,6 +51,9 @@ class LayoutPlan {
   void FindCuttable(const Fanout& fanout);
   void GoThrough();
   void Decide(NodeId id);
+  bool RunsOnce(NodeId id) const;
+  // As the first member of its collective.
+  LayoutChoice Joined(NodeId id);
   LayoutChoice Best(NodeId id) const;
   std::vector<Layout> LayoutsRead(NodeId id) const;
   // That the plan by tokens has, of a node that reads tokens or terms.
@@ -71,10 +79,12 @@ class LayoutPlan {
   const IdVector<NodeId, char>& nodes_;
   const Goal goal_;
   const Fanout fanout_;
+  const CollectiveMembers members_;
   std::vector<NodeId> order_;
   IdVector<NodeId, char> once_;
   std::set<NodeId> cuttable_;
   std::map<NodeId, Layout> settled_;  // by variable
+  std::set<NodeId> joined_;           // collectives whose first member has chosen, by that
   IdVector<NodeId, LayoutChoice> choices_;
   std::map<Key, std::set<Layout>> asked_;
   std::set<std::pair<Key, Layout>> made_;  // in which tensors are read already

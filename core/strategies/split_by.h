@@ -13,6 +13,12 @@ enum class SplitBy : uint8_t {
   kTokens,             // and the whole model on every GPU
 };
 
+// GPUs, or groups of them, that share a model.
+struct Sharing {
+  SplitBy by = SplitBy::kMatrices;
+  int count = 1;
+};
+
 // The strategy, as errors and added nodes name it.
 constexpr std::string_view StrategyOf(SplitBy by) {
   switch (by) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/strategies/collective_members.h"
 #include "core/strategies/colocation.h"
 #include "core/strategies/layout_conversions.h"
 #include "core/strategies/renamed_run.h"
@@ -46,7 +47,7 @@ class SplitWriter {
         init_(nodes.init),
         forward_(nodes.forward),
         count_(groups[0].size()),
-        added_(&result_.graph),
+        added_(&result_.graph, GreatestInstance(graph_)),
         copies_(graph_.num_nodes()) {
     for (const std::vector<std::string>& devices : groups)
       groups_.emplace_back(&result_.graph, &added_, devices, plan_.by());
@@ -61,10 +62,10 @@ class SplitWriter {
     }
     RenameStep();
     result_.graph.extra = graph_.extra;
-    LANESCOPE_CHECK(origins_.size() == result_.graph.num_nodes());
+    LANESCOPE_CHECK(trace_.origins.size() == result_.graph.num_nodes());
     return std::move(result_);
   }
-  IdVector<NodeId, PartOfNode> TakeOrigins() { return std::move(origins_); }
+  SplitTrace TakeTrace() { return std::move(trace_); }
 
  private:
   // Also what writes variables before the first step.
@@ -97,10 +98,10 @@ class SplitWriter {
   // Nodes that were added since the last time are of this one.
   void NoteOrigins(NodeId id) {
     const std::vector<std::string>& devices = GroupOf(id).devices;
-    while (origins_.size() < result_.graph.num_nodes()) {
-      const NodeId written(static_cast<int>(origins_.size()));
+    while (trace_.origins.size() < result_.graph.num_nodes()) {
+      const NodeId written(static_cast<int>(trace_.origins.size()));
       const auto place = std::ranges::find(devices, result_.graph.node(written).device);
-      origins_.Add({id, place == devices.end() ? -1 : static_cast<int>(place - devices.begin())});
+      trace_.origins.Add({id, place == devices.end() ? -1 : static_cast<int>(place - devices.begin())});
     }
   }
 
@@ -122,6 +123,10 @@ class SplitWriter {
     if (again) made = Behind(scope, made, of.node, reader);
     Shards converted = GroupOf(of.node).conversions.Convert(scope, made, InfoOf(of), from, layout);
     NoteOrigins(of.node);
+    if (const auto feed = plan_.feeds().find(of.node);
+        feed != plan_.feeds().end() && feed->second == layout) {
+      for (const Endpoint& part : converted) trace_.tokens[part.node] = graph_.node(of.node).name;
+    }
     return tensors_[key] = std::move(converted);
   }
 
@@ -237,7 +242,9 @@ class SplitWriter {
         return with.exists() && IsOnEveryDevice(with) ? std::optional(NameOn(with, r)) : std::nullopt;
       });
       if (IsVariableOp(node)) BecomePart(choice.outputs[0], &copy);
+      JoinAtPlace(node, r, &copy);
     }
+    NoteOrigins(id);
     const std::vector<Shards> outputs = group.nodes.Write(std::move(split));
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Layout layout = k < choice.outputs.size() ? choice.outputs[k] : kWhole;
@@ -246,6 +253,20 @@ class SplitWriter {
     for (size_t r = 0; r < count_; ++r) {
       const NodeId copy = result_.graph.FindNode(NameOn(id, r));
       if (copy.exists()) copies_[id].push_back(copy);
+    }
+  }
+
+  // The devices at one place of several groups have a collective of their own.
+  void JoinAtPlace(const Node& node, size_t r, Node* copy) {
+    if (node.op == "NcclAllReduce") {
+      copy->attrs["shared_name"] = fmt::format("{}/place_{}", node.StringAttr("shared_name", ""), r);
+    } else if (HasInstance(node)) {
+      const NodeId key = node.inputs[kInstanceInput].node;
+      Endpoint& own = instances_[{key, r}];
+      if (own.node == NodeId())
+        own = added_.NewInstance(
+            fmt::format("{}/{}/place_{}", StrategyOf(plan_.by()), graph_.node(key).name, r));
+      copy->inputs[kInstanceInput] = own;
     }
   }
 
@@ -277,18 +298,18 @@ class SplitWriter {
   StepNodes added_;
   std::deque<DeviceGroup> groups_;  // whose members refer to each other
   IdVector<NodeId, std::vector<NodeId>> copies_;
-  IdVector<NodeId, PartOfNode> origins_;                             // by written node
+  SplitTrace trace_;
+  std::map<std::pair<NodeId, size_t>, Endpoint> instances_;          // by key of the model, and place
   std::map<std::tuple<NodeId, int, Layout, bool>, Shards> tensors_;  // the last: gathered again
 };
 
 }  // namespace
 
 StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
-                         const std::vector<std::vector<std::string>>& groups,
-                         IdVector<NodeId, PartOfNode>* origins) {
+                         const std::vector<std::vector<std::string>>& groups, SplitTrace* trace) {
   SplitWriter writer(input, plan, nodes, groups);
   StepGraph written = writer.Run();
-  if (origins != nullptr) *origins = writer.TakeOrigins();
+  if (trace != nullptr) *trace = writer.TakeTrace();
   return written;
 }
 

@@ -94,6 +94,30 @@ def test_trains_with_tokens_in_parts_as_whole(make, strategy, tmp_path):
         assert parts == pytest.approx(one, rel=1e-6), outer
 
 
+@pytest.mark.parametrize("inner", ["tensor-parallel", "sequence-parallel"])
+@pytest.mark.parametrize("make", [gpt2, grouped])
+def test_trains_with_tokens_and_matrices_in_parts_as_whole(make, inner, tmp_path):
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    machines = {4: MACHINES / "four-virtual-gpus.json", 8: eight_virtual_gpus(tmp_path)}
+    for outer, gpus in (("", 4), ("data-parallel+", 8), ("fsdp+", 8), ("zero1+", 8), ("zero2+", 8), ("pipeline+", 8)):
+        tokens = "context-parallel:2" if outer else "context-parallel"
+        parts = train(graph, tmp_path / f"parts{outer}", "--strategy", f"{outer}{tokens}+{inner}:2", "--machine", machines[gpus])
+        assert parts == pytest.approx(one, rel=1e-6), outer
+
+
+def eight_virtual_gpus(folder):
+    names = [f"GPU:{number}" for number in range(8)]
+    devices = [{"name": "CPU:0", "kind": "host", "memory": "16GiB", "workers": 1}]
+    devices += [{"name": name, "kind": "virtual", "memory": "2GiB", "workers": 1, "copy_engines": 2, "queue": "ready-first"} for name in names]
+    ends = ["CPU:0", *names]
+    links = [{"between": [a, b], "bandwidth": "8GB/s", "latency": "6us"} for i, a in enumerate(ends) for b in ends[i + 1:]]
+    file = folder / "eight.json"
+    file.write_text(json.dumps({"name": "8 virtual GPUs", "devices": devices, "links": links}))
+    return file
+
+
 def test_names_the_number_of_gpus_that_divides_the_tokens(tmp_path):
     graph = save(gpt2(), tmp_path)
     machine = tmp_path / "three.json"

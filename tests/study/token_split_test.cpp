@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "core/strategies/collective_members.h"
 #include "core/strategies/graph_strategy.h"
 #include "graphs/ops.h"
 #include "graphs/optimizer.h"
@@ -104,6 +106,11 @@ class Transformer {
   RunSpec spec_;
 };
 
+Shape ShapeIn(const StepGraph& step, const std::string& node) {
+  const Workload written("written", step.graph, step.spec);
+  return written.info().of({written.graph().FindNode(node), 0}).shape;
+}
+
 int64_t PeakOfGpus(const Workload& workload, const std::string& strategy, const Machine& machine) {
   const PlacedGraph placed = Place(workload, strategy, machine, RooflineCost());
   const Schedule schedule = CompileStep(placed, machine);
@@ -125,6 +132,55 @@ TEST(TokenSplitTest, TrainsLikeOneDevice) {
       EXPECT_NEAR(LossAfter(workload, product, VirtualMachine(4, 1), 4) / one, 1, 1e-6) << product;
     }
   }
+}
+
+// Law: in products tokens are shared as they are alone, though a feed is cut into rows before.
+TEST(TokenSplitTest, ProductsShareTokens) {
+  const Workload workload = Transformer(8).Take();
+  for (const std::string outer : {"data-parallel", "fsdp", "zero1"}) {
+    const StepGraph written = StepBy(outer + "+context-parallel:2", workload, 4);
+    EXPECT_EQ(ShapeIn(written, "rank_1/replica_1/BatchMatMulV2"), (Shape{kBatch / 2, kHeads, 4, 8})) << outer;
+  }
+  const StepGraph stages = StepBy("pipeline+sequence-parallel:2", workload, 4);
+  EXPECT_GT(CountOf("CollectiveReduceScatterV2", stages.graph), 0);
+}
+
+// Law: of GPUs that share tokens, each may be several that share matrices: queries are of a part of the
+// tokens and of the heads, keys of all tokens and the same heads.
+TEST(TokenSplitTest, TokensAndMatricesTogether) {
+  const Workload workload = Transformer(8).Take();
+  const StepGraph written = StepBy("context-parallel+tensor-parallel:2", workload, 4);
+  EXPECT_EQ(ShapeIn(written, "rank_1/rank_1/BatchMatMulV2"), (Shape{kBatch, kHeads / 2, 4, 8}));
+  for (const char* name : {"h0_q", "h0_up"}) {
+    const Shape whole = workload.graph().node(workload.graph().FindNode(name)).GetShapeAttr("shape");
+    EXPECT_EQ(PartOnRank1(std::string("rank_1/") + name, written.graph),
+              (Shape{whole.dim(0), whole.dim(1) / 2}));
+  }
+  const double one = LossAfter(workload, "single", VirtualMachine(1, 1), 4);
+  for (const std::string inner : {"tensor-parallel", "sequence-parallel"}) {
+    const std::string both = "context-parallel+" + inner + ":2";
+    EXPECT_NEAR(LossAfter(workload, both, VirtualMachine(4, 1), 4) / one, 1, 1e-6) << both;
+    for (const std::string outer : {"data-parallel", "fsdp", "zero1", "zero2", "pipeline"}) {
+      const std::string product = outer + "+context-parallel:2+" + inner + ":2";
+      EXPECT_NEAR(LossAfter(workload, product, VirtualMachine(8, 1), 4) / one, 1, 1e-6) << product;
+    }
+  }
+}
+
+// Law: no two collectives of a step have one instance key, whoever has written them.
+TEST(TokenSplitTest, KeysOfCollectivesDiffer) {
+  const Workload workload = Transformer(8).Take();
+  const StepGraph written = StepBy("fsdp+context-parallel:2+sequence-parallel:2", workload, 8);
+  const Graph& graph = written.graph;
+  const CollectiveMembers members(graph);
+  std::map<int32_t, NodeId> first_of;
+  for (const NodeId id : graph.node_ids()) {
+    if (!HasInstance(graph.node(id))) continue;
+    const Tensor* key = &graph.node(graph.node(id).inputs[kInstanceInput].node).GetTensorAttr("value");
+    const NodeId first = members.Of(id).front();
+    EXPECT_EQ(first_of.emplace(*key->data<int32_t>(), first).first->second, first) << graph.node(id).name;
+  }
+  EXPECT_GT(first_of.size(), 10u);
 }
 
 // Law: by matrices and tokens, matrices lie as by matrices alone, and norms are whole; instead of two sums a
