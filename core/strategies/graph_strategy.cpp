@@ -17,7 +17,7 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 14> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
@@ -31,6 +31,7 @@ constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
     {"pipeline-zero-bubble", "as pipeline, but gradients of weights where a stage would wait: ZB-H1",
      &WritePipelineZeroBubble},
     {"recompute", "drops the activations of blocks and computes them again going backward", &RecomputeBlocks},
+    {"recompute-selective", "the same, but products and attention are kept", &RecomputeSelectively},
     {"tensor-parallel",
      "of every matrix a part on each GPU, of the batch all: products by columns, then rows",
      &SplitOverMatrices},
@@ -45,7 +46,7 @@ constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
 
 constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kStages = "pipeline",
                            kExperts = "expert-parallel", kPartsOfStages = "pipeline-interleaved-",
-                           kAgain = "recompute+";
+                           kAgain = "recompute";
 constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens};
 
 // It writes the parts of what GPUs share itself, so that those at one place of the replicas share them
@@ -63,7 +64,7 @@ const GraphStrategy* Find(std::string_view name) {
         "or pipeline in place of data-parallel, sequence-parallel or context-parallel in place of "
         "tensor-parallel, context-parallel:2+tensor-parallel:2 for both; data-parallel+pipeline:2 or "
         "data-parallel+fsdp:2, also with +tensor-parallel:2; "
-        "data-parallel+expert-parallel:2; each may follow recompute+",
+        "data-parallel+expert-parallel:2; each may follow recompute+ or recompute-selective+",
         text);
 }
 
@@ -162,10 +163,12 @@ bool IsGraphStrategy(std::string_view text) {
 }
 
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
-  if (text.starts_with(kAgain)) {
-    const StepGraph again = RecomputeBlocks(input);
+  if (const size_t end = text.find('+'); text.starts_with(kAgain) && end != std::string_view::npos) {
+    const GraphStrategy* first = Find(text.substr(0, end));
+    if (first == nullptr) RefuseProduct(text);
+    const StepGraph again = first->rewrite(input);
     const GraphInfo info = InferGraph(again.graph, StepRequestOf(again.graph, again.spec).feeds);
-    return RewriteByStrategy(text.substr(kAgain.size()),
+    return RewriteByStrategy(text.substr(end + 1),
                              {again.graph, again.spec, info, input.machine, input.costs, input.gpus});
   }
   std::vector<Factor> factors = FactorsOf(text);

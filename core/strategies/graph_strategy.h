@@ -51,9 +51,9 @@ bool IsGraphStrategy(std::string_view text);
 // "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every replica is a pipeline of
 // four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs each. Of
 // "data-parallel+fsdp:4" four replicas have the parts of a variable among them, and the others the same. GPUs
-// of a group follow each other. "recompute+" comes before any of these, and changes the graph that they take;
-// a stage of "pipeline-interleaved-3" has three parts of the model. Throws InvalidArgument for any other
-// text, and where the groups do not divide the GPUs.
+// of a group follow each other. "recompute+" or "recompute-selective+" comes before any of these, and changes
+// the graph that they take; a stage of "pipeline-interleaved-3" has three parts of the model. Throws
+// InvalidArgument for any other text, and where the groups do not divide the GPUs.
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input);
 
 // core/strategies/
@@ -70,5 +70,6 @@ StepGraph WritePipelineGPipe(const RewriteInput& input);
 StepGraph WritePipelineInterleaved(const RewriteInput& input);
 StepGraph WritePipelineZeroBubble(const RewriteInput& input);
 StepGraph RecomputeBlocks(const RewriteInput& input);
+StepGraph RecomputeSelectively(const RewriteInput& input);
 
 }  // namespace lanescope

@@ -48,7 +48,10 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=zero1")).why_not, HasSubstr("stages"));
   EXPECT_EQ(StrategyFor("dp=2,recompute=full"), "recompute+data-parallel");
   EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2,recompute=full"), "recompute+fsdp");
-  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=selective")).why_not, HasSubstr("selective"));
+  EXPECT_EQ(StrategyFor("recompute=selective"), "recompute-selective");
+  EXPECT_EQ(StrategyFor("dp=2,recompute=selective"), "recompute-selective+data-parallel");
+  EXPECT_EQ(StrategyFor("dp=4,ep=2,recompute=selective"),
+            "recompute-selective+data-parallel+expert-parallel:2");
   EXPECT_EQ(StrategyFor("cp=2"), "context-parallel");
   EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+context-parallel:2");
   EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+context-parallel:2");
