@@ -17,7 +17,7 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 14> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 15> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
@@ -39,6 +39,8 @@ constexpr std::array<GraphStrategy, 14> kGraphStrategies{{
      &SplitOverMatricesAndTokens},
     {"context-parallel", "of every sequence a part on each GPU; attention gathers keys and values",
      &SplitOverTokens},
+    {"ring-attention", "the same, but keys and values go round the GPUs while attention works on them",
+     &SplitOverTokensInRing},
     {"zero1", "data-parallel with whole parameters on each GPU, but of the optimizer's state a part",
      &ShardOptimizer},
     {"zero2", "the same, and gradients in parts as soon as those of a block are there", &ShardGradients},
@@ -47,7 +49,8 @@ constexpr std::array<GraphStrategy, 14> kGraphStrategies{{
 constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kStages = "pipeline",
                            kExperts = "expert-parallel", kPartsOfStages = "pipeline-interleaved-",
                            kAgain = "recompute";
-constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens};
+constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens,
+                             SplitBy::kTokensInRing};
 
 // It writes the parts of what GPUs share itself, so that those at one place of the replicas share them
 // further.
@@ -59,13 +62,14 @@ const GraphStrategy* Find(std::string_view name) {
 }
 
 [[noreturn]] void RefuseProduct(std::string_view text) {
-  Throw(Code::kInvalidArgument,
-        "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, fsdp, zero1, zero2 "
-        "or pipeline in place of data-parallel, sequence-parallel or context-parallel in place of "
-        "tensor-parallel, context-parallel:2+tensor-parallel:2 for both; data-parallel+pipeline:2 or "
-        "data-parallel+fsdp:2, also with +tensor-parallel:2; "
-        "data-parallel+expert-parallel:2; each may follow recompute+ or recompute-selective+",
-        text);
+  Throw(
+      Code::kInvalidArgument,
+      "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, fsdp, zero1, zero2 "
+      "or pipeline in place of data-parallel, sequence-parallel, context-parallel or ring-attention in place "
+      "of tensor-parallel, context-parallel:2+tensor-parallel:2 for both; data-parallel+pipeline:2 or "
+      "data-parallel+fsdp:2, also with +tensor-parallel:2; "
+      "data-parallel+expert-parallel:2; each may follow recompute+ or recompute-selective+",
+      text);
 }
 
 // "pipeline:4": 4 GPUs together.
@@ -145,7 +149,8 @@ void TakeSharing(std::vector<Factor>* factors, RewriteInput* input) {
   if (factors->size() < 2 || !SplitOf(factors->back())) return;
   CheckGroups(factors->back(), left);
   take(factors->back().gpus);
-  if (input->sharing[0].by == SplitBy::kTokens || SplitOf(factors->back()) != SplitBy::kTokens) return;
+  const std::optional<SplitBy> outer = SplitOf(factors->back());
+  if (IsByTokens(input->sharing[0].by) || !outer || !IsByTokens(*outer)) return;
   if (factors->size() > 1) {
     CheckGroups(factors->back(), left);
     take(factors->back().gpus);

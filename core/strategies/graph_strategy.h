@@ -46,7 +46,7 @@ std::span<const GraphStrategy> GraphStrategies();
 // Whether the text begins with the name of one.
 bool IsGraphStrategy(std::string_view text);
 // `text`: a name, or a product. Of "data-parallel+tensor-parallel:2" every replica is of two GPUs, which
-// share its matrices; sequence-parallel and context-parallel stand where tensor-parallel does, and
+// share its matrices; sequence-, context-parallel and ring-attention stand where tensor-parallel does, and
 // context-parallel:4+tensor-parallel:2 makes four parts of the tokens and two GPUs of each. And of
 // "pipeline+tensor-parallel:2" every stage; of "data-parallel+pipeline:4" every replica is a pipeline of
 // four, of whose stages "data-parallel+pipeline:4+tensor-parallel:2" makes two GPUs each. Of
@@ -65,6 +65,7 @@ StepGraph ShareExperts(const RewriteInput& input);
 StepGraph SplitOverMatrices(const RewriteInput& input);
 StepGraph SplitOverMatricesAndTokens(const RewriteInput& input);
 StepGraph SplitOverTokens(const RewriteInput& input);
+StepGraph SplitOverTokensInRing(const RewriteInput& input);
 StepGraph WritePipeline1F1B(const RewriteInput& input);
 StepGraph WritePipelineGPipe(const RewriteInput& input);
 StepGraph WritePipelineInterleaved(const RewriteInput& input);

@@ -2,7 +2,6 @@
 #include "core/strategies/layout_plan.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -225,6 +224,7 @@ void LayoutPlan::Decide(NodeId id) {
   if (once_[id] != 0 || VariableBehind({id, 0}).exists()) return;
   LayoutChoice& choice = choices_[id];
   choice = IsUpdate(node) ? UpdateOf(id) : members_.Of(id).empty() ? Best(id) : Joined(id);
+  if (const auto given = goal_.given.find(id); given != goal_.given.end()) choice.outputs[0] = given->second;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Endpoint input = node.inputs[i];
     if (IsOpen(input))
@@ -269,9 +269,10 @@ LayoutQuery LayoutPlan::QueryOf(NodeId id, const std::vector<Layout>& layouts) c
                     .open = {},
                     .asked = {},
                     .segments = 1,
-                    .devices = goal_.devices,
+                    .devices = Pieces(),
                     .by = goal_.by,
-                    .by_tokens = false};
+                    .by_tokens = false,
+                    .in_a_row = goal_.order == RingOrder::kInARow};
   for (const Endpoint& input : node.inputs) query.open.push_back(IsOpen(input) ? 1 : 0);
   query.by_tokens =
       goal_.by == SplitBy::kTokens || (goal_.tokens != nullptr && !layouts.empty() && layouts[0].parts() &&
@@ -377,39 +378,6 @@ bool LayoutPlan::EveryReaderTakes(Endpoint tensor, const Layout& layout) const {
     return std::ranges::any_of(LayoutChoices(query),
                                [&](const LayoutChoice& each) { return each.inputs[place] == layout; });
   });
-}
-
-// Pieces that the columns are split into later, such as queries, keys and values, are segments.
-int64_t LayoutPlan::SegmentsBehind(NodeId product) const {
-  constexpr size_t kMost = 32;
-  std::vector<std::pair<NodeId, Layout>> open{{product, InParts(info_.of({product, 0}).shape.rank() - 1)}};
-  for (size_t next = 0; next < open.size() && open.size() < kMost; ++next) {
-    const auto [id, layout] = open[next];
-    const Shape& shape = info_.of({id, 0}).shape;
-    for (const NodeUse& use : fanout_[id]) {
-      if (use.input < 0 || nodes_[use.node] == 0) continue;
-      const Node& reader = graph_.node(use.node);
-      const Shape& to = info_.of({use.node, 0}).shape;
-      if (reader.op == "Split" || reader.op == "SplitV") {
-        const auto axis = AxisOf(info_.of(reader.inputs[reader.op == "SplitV" ? 2 : 0]), shape.rank());
-        if (axis != layout.axis || !shape.IsExact()) continue;
-        int64_t size = 0;
-        for (const TensorInfo& piece : info_.outputs(use.node)) size = std::gcd(size, piece.shape.dim(*axis));
-        if (size > 0) return shape.dim(*axis) / size;
-      } else if (reader.op == "Reshape") {
-        if (!shape.IsExact() || !to.known_rank() || !to.IsExact()) continue;
-        if (const auto behind = Reshaped(shape, layout, to, goal_.devices)) {
-          open.emplace_back(use.node, *behind);
-        } else if (layout.axis < to.rank() &&
-                   Reshaped(shape, InParts(layout.axis, to.dim(layout.axis)), to, goal_.devices)) {
-          return to.dim(layout.axis);
-        }
-      } else if (reader.op == "BiasAdd" || (IsElementwise(reader) && to == shape)) {
-        open.emplace_back(use.node, layout);
-      }
-    }
-  }
-  return 1;
 }
 
 }  // namespace lanescope

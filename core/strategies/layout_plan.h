@@ -10,6 +10,7 @@
 #include "core/graph/op.h"
 #include "core/strategies/collective_members.h"
 #include "core/strategies/layout_rules.h"
+#include "core/strategies/ring_order.h"
 
 namespace lanescope {
 
@@ -23,8 +24,11 @@ class LayoutPlan {
   struct Goal {
     int64_t devices = 2;
     SplitBy by = SplitBy::kMatrices;
+    RingOrder order = RingOrder::kInARow;  // of tokens
     // By tokens: the parts of feeds that their readers take.
     std::map<NodeId, Layout> feeds = {};
+    // Outputs of nodes whose terms somebody adds up on the way.
+    std::map<NodeId, Layout> given = {};
     // Several groups of so many devices make the same plan, each of its part of the graph: a collective that
     // joins the groups is one at each place.
     bool joins_groups = false;
@@ -42,6 +46,7 @@ class LayoutPlan {
   bool IsOnce(NodeId node) const { return once_[node] != 0; }
   bool HasPartsOfVariables() const;
   SplitBy by() const { return goal_.by; }
+  RingOrder order() const { return goal_.order; }
   const std::map<NodeId, Layout>& feeds() const { return goal_.feeds; }
 
  private:
@@ -59,6 +64,8 @@ class LayoutPlan {
   // That the plan by tokens has, of a node that reads tokens or terms.
   void AddChoiceByTokens(NodeId id, const std::vector<Layout>& layouts,
                          std::vector<LayoutChoice>* choices) const;
+  // Into how many equal pieces an axis is cut.
+  int64_t Pieces() const { return goal_.devices * static_cast<int64_t>(PiecesOf(goal_.order)); }
   LayoutQuery QueryOf(NodeId id, const std::vector<Layout>& layouts) const;
   LayoutChoice UpdateOf(NodeId id) const;
   // Bytes of cut variables that become whole, which is the last thing to do, and bytes moved in all.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -17,18 +18,21 @@
 #include "core/strategies/colocation.h"
 #include "core/strategies/layout_conversions.h"
 #include "core/strategies/renamed_run.h"
+#include "core/strategies/ring_attention.h"
 #include "core/strategies/split_nodes.h"
 #include "core/strategies/variables_in_parts.h"
 
 namespace lanescope {
 namespace {
 
+const Shards kNothing;
+
 // Devices that share a model, or a part of it.
 struct DeviceGroup {
-  DeviceGroup(Graph* graph, StepNodes* added, const std::vector<std::string>& names, SplitBy by)
+  DeviceGroup(Graph* graph, StepNodes* added, const std::vector<std::string>& names, const LayoutPlan& plan)
       : devices(names),
-        conversions(added, devices),
-        nodes(graph, added, &conversions, static_cast<int64_t>(devices.size()), by) {}
+        conversions(added, devices, plan.order()),
+        nodes(graph, added, &conversions, static_cast<int64_t>(devices.size()), plan.by(), plan.order()) {}
 
   const std::vector<std::string>& devices;
   LayoutConversions conversions;
@@ -38,7 +42,7 @@ struct DeviceGroup {
 class SplitWriter {
  public:
   SplitWriter(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
-              const std::vector<std::vector<std::string>>& groups)
+              const std::vector<std::vector<std::string>>& groups, const std::vector<Attention>& rings)
       : graph_(input.graph),
         spec_(input.spec),
         info_(input.info),
@@ -50,16 +54,18 @@ class SplitWriter {
         added_(&result_.graph, GreatestInstance(graph_)),
         copies_(graph_.num_nodes()) {
     for (const std::vector<std::string>& devices : groups)
-      groups_.emplace_back(&result_.graph, &added_, devices, plan_.by());
+      groups_.emplace_back(&result_.graph, &added_, devices, plan_);
+    for (const Attention& ring : rings) {
+      for (const auto& [id, tensor] : ring.tensors) {
+        if (tensor != AttentionTensor::kShape) ring_of_[id] = &ring;
+      }
+      for (const NodeId end : ring.Ends()) ring_of_[end] = &ring;
+    }
   }
 
   StepGraph Run() {
     result_.spec = spec_;
-    for (const NodeId id : graph_.TopologicalOrder()) {
-      if (step_[id] == 0 && init_[id] == 0) continue;
-      IsOnEveryDevice(id) ? WriteOnDevices(id) : WriteOnce(id);
-      NoteOrigins(id);
-    }
+    for (const NodeId id : graph_.TopologicalOrder()) Write(id);
     RenameStep();
     result_.graph.extra = graph_.extra;
     LANESCOPE_CHECK(trace_.origins.size() == result_.graph.num_nodes());
@@ -68,6 +74,54 @@ class SplitWriter {
   SplitTrace TakeTrace() { return std::move(trace_); }
 
  private:
+  void Write(NodeId id) {
+    if ((step_[id] == 0 && init_[id] == 0) || !written_.insert(id).second) return;
+    if (const auto ring = ring_of_.find(id); ring != ring_of_.end()) {
+      WriteRing(*ring->second, id);
+    } else {
+      IsOnEveryDevice(id) ? WriteOnDevices(id) : WriteOnce(id);
+    }
+    NoteOrigins(id);
+  }
+
+  // A tensor that is needed before its turn, with all that it needs.
+  void WriteBefore(NodeId id) {
+    if (written_.contains(id)) return;
+    for (const Endpoint& input : graph_.node(id).inputs) WriteBefore(input.node);
+    for (const NodeId control : graph_.node(id).control_inputs) WriteBefore(control);
+    Write(id);
+  }
+
+  // One pass of an attention at its first end.
+  void WriteRing(const Attention& ring, NodeId id) {
+    const std::vector<NodeId> ends = ring.Ends();
+    if (std::ranges::find(ends, id) == ends.end() || !copies_[id].empty()) return;
+    const RingStep step{graph_,
+                        info_,
+                        plan_,
+                        &result_.graph,
+                        &added_,
+                        [&](const Layout& layout, Endpoint of) {
+                          WriteBefore(of.node);
+                          return In(layout, of);
+                        },
+                        [&](NodeId of) -> LayoutConversions& { return GroupOf(of).conversions; }};
+    auto& writer = written_rings_[&ring];
+    const auto note = [&](const std::map<NodeId, Shards>& tensors) {
+      for (const auto& [end, shards] : tensors) {
+        tensors_[{end, 0, RingAttention::LayoutOf(info_, ring, end), false}] = shards;
+        for (const Endpoint& each : shards) copies_[end].push_back(each.node);
+      }
+    };
+    if (!writer) {
+      steps_.push_back(step);
+      writer = std::make_unique<RingAttention>(steps_.back(), ring, count_, plan_.order());
+      note(writer->WriteForward());
+      NoteOrigins(ring.result.exists() ? ring.result : ring.softmax);
+    }
+    if (id != ring.result) note(writer->WriteBackward());
+  }
+
   // Also what writes variables before the first step.
   bool IsOnEveryDevice(NodeId id) const {
     if (step_[id] != 0) return !plan_.IsOnce(id);
@@ -219,11 +273,13 @@ class SplitWriter {
   void WriteOnDevices(NodeId id) {
     const Node& node = graph_.node(id);
     DeviceGroup& group = GroupOf(id);
-    const LayoutChoice choice = ChoiceOf(id);
+    LayoutChoice choice = ChoiceOf(id);
+    const bool looks_into_ring = ReadsShapeAlone(node) && ring_of_.contains(node.inputs[0].node);
+    if (looks_into_ring) choice.inputs[0] = InParts(0);  // which nobody reads
     SplitNode split{.node = node, .inputs = {}, .outputs = {}, .choice = choice, .on_device = {}};
     std::vector<const Shards*> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      inputs.push_back(&In(choice.inputs[i], node.inputs[i], id));
+      inputs.push_back(looks_into_ring ? &kNothing : &In(choice.inputs[i], node.inputs[i], id));
       split.inputs.push_back(InfoOf(node.inputs[i]));
     }
     for (const TensorInfo& output : info_.outputs(id)) split.outputs.push_back(output);
@@ -231,7 +287,7 @@ class SplitWriter {
       Node& copy = split.on_device.emplace_back(node);
       copy.name = NameOn(id, r);
       copy.device = group.devices[r];
-      for (size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = (*inputs[i])[r];
+      for (size_t i = 0; i < inputs.size() && !looks_into_ring; ++i) copy.inputs[i] = (*inputs[i])[r];
       copy.control_inputs.clear();
       for (const NodeId control : node.control_inputs) {
         const std::vector<NodeId>& copies = copies_[control];
@@ -298,6 +354,10 @@ class SplitWriter {
   StepNodes added_;
   std::deque<DeviceGroup> groups_;  // whose members refer to each other
   IdVector<NodeId, std::vector<NodeId>> copies_;
+  std::set<NodeId> written_;
+  std::map<NodeId, const Attention*> ring_of_;
+  std::deque<RingStep> steps_;
+  std::map<const Attention*, std::unique_ptr<RingAttention>> written_rings_;
   SplitTrace trace_;
   std::map<std::pair<NodeId, size_t>, Endpoint> instances_;          // by key of the model, and place
   std::map<std::tuple<NodeId, int, Layout, bool>, Shards> tensors_;  // the last: gathered again
@@ -306,8 +366,9 @@ class SplitWriter {
 }  // namespace
 
 StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
-                         const std::vector<std::vector<std::string>>& groups, SplitTrace* trace) {
-  SplitWriter writer(input, plan, nodes, groups);
+                         const std::vector<std::vector<std::string>>& groups,
+                         const std::vector<Attention>& rings, SplitTrace* trace) {
+  SplitWriter writer(input, plan, nodes, groups, rings);
   StepGraph written = writer.Run();
   if (trace != nullptr) *trace = writer.TakeTrace();
   return written;

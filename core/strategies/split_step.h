@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/strategies/attention_region.h"
 #include "core/strategies/graph_strategy.h"
 #include "core/strategies/layout_plan.h"
 #include "core/strategies/split_by.h"
@@ -33,10 +34,11 @@ struct SplitStepNodes {
 
 // Every node of the step once for each device of a group, in the layouts of the plan, with collectives where
 // a node takes another layout than it finds. `groups`: of as many devices each; a node is of the group whose
-// first device it names, else of the first. What the step does not need and its initialization does not
-// either is left out.
+// first device it names, else of the first. `rings`: attentions whose keys and values go round the group.
+// What the step does not need and its initialization does not either is left out.
 StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
-                         const std::vector<std::vector<std::string>>& groups, SplitTrace* trace = nullptr);
+                         const std::vector<std::vector<std::string>>& groups,
+                         const std::vector<Attention>& rings = {}, SplitTrace* trace = nullptr);
 
 // The GPUs of the input in groups of so many that follow each other, which are the nearest ones.
 std::vector<std::vector<std::string>> GroupsOf(const RewriteInput& input, int size);

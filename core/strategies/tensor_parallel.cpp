@@ -17,6 +17,7 @@
 #include "core/strategies/collective_members.h"
 #include "core/strategies/layout_plan.h"
 #include "core/strategies/needed_nodes.h"
+#include "core/strategies/ring_attention.h"
 #include "core/strategies/split_step.h"
 #include "core/strategies/token_feeds.h"
 #include "core/strategies/variables_in_parts.h"
@@ -75,6 +76,27 @@ IdVector<NodeId, char> NeededWithMembers(const Graph& graph, const RunSpec& spec
   }
 }
 
+// Whether the busiest device has less to do, and tokens divide into as many pieces.
+bool IsBalancedByZigzag(const RewriteInput& input, const std::map<NodeId, Layout>& feeds,
+                        const std::vector<Attention>& rings, size_t devices) {
+  const auto pieces = static_cast<int64_t>(devices * PiecesOf(RingOrder::kZigzag));
+  ValueBounds bounds(input.graph, input.info);
+  const auto most = [&](const Attention& ring, RingOrder order) {
+    return RingBlocks(input.graph, input.info, ring, devices, order, &bounds).MostScores();
+  };
+  const auto divides = [&](const Attention& ring) {
+    const Shape& scores = input.info.of({ring.scores, 0}).shape;
+    return scores.dim(scores.rank() - 2) % pieces == 0 && scores.dim(scores.rank() - 1) % pieces == 0;
+  };
+  const auto has_pieces = [&](const auto& feed) {
+    return input.info.of({feed.first, 0}).shape.dim(feed.second.axis) % pieces == 0;
+  };
+  return std::ranges::all_of(feeds, has_pieces) && std::ranges::all_of(rings, divides) &&
+         std::ranges::any_of(rings, [&](const Attention& ring) {
+           return most(ring, RingOrder::kZigzag) < most(ring, RingOrder::kInARow);
+         });
+}
+
 // `before`: of the groups that share tokens, where these are of their GPUs; else null.
 StepGraph SplitStep(const RewriteInput& input, const std::vector<std::vector<std::string>>& groups,
                     SplitBy by, const SplitTrace* before = nullptr, SplitTrace* trace = nullptr) {
@@ -90,15 +112,28 @@ StepGraph SplitStep(const RewriteInput& input, const std::vector<std::vector<std
   const IdVector<NodeId, char> forward = NeededWithMembers(input.graph, input.spec, loss);
   const SplitStepNodes nodes{step, init, forward};
   std::optional<LayoutPlan> tokens;
+  LayoutPlan::Goal goal{.devices = devices, .by = SplitBy::kTokens, .joins_groups = before != nullptr};
   if (by != SplitBy::kMatrices) {
-    tokens.emplace(input.graph, input.info, step,
-                   LayoutPlan::Goal{.devices = devices,
-                                    .by = SplitBy::kTokens,
-                                    .feeds = TokenFeeds(input.graph, input.spec, input.info, devices, by,
-                                                        before != nullptr ? &before->tokens : nullptr),
-                                    .joins_groups = before != nullptr});
+    goal.feeds = TokenFeeds(input.graph, input.spec, input.info, devices, by,
+                            before != nullptr ? &before->tokens : nullptr);
+    tokens.emplace(input.graph, input.info, step, goal);
   }
-  if (by == SplitBy::kTokens) return WriteSplitStep(input, *tokens, nodes, groups, trace);
+  if (by == SplitBy::kTokens) return WriteSplitStep(input, *tokens, nodes, groups, {}, trace);
+  if (by == SplitBy::kTokensInRing) {
+    std::vector<Attention> rings = FindAttentions(input.graph, input.info, step, asked, *tokens);
+    if (IsBalancedByZigzag(input, goal.feeds, rings, groups[0].size())) {
+      goal.order = RingOrder::kZigzag;
+      const LayoutPlan zigzag(input.graph, input.info, step, goal);
+      rings = FindAttentions(input.graph, input.info, step, asked, zigzag);
+    }
+    for (const Attention& ring : rings) {
+      for (const NodeId end : {ring.of_keys, ring.of_values}) {
+        if (end.exists()) goal.given[end] = RingAttention::LayoutOf(input.info, ring, end);
+      }
+    }
+    const LayoutPlan plan(input.graph, input.info, step, goal);
+    return WriteSplitStep(input, plan, nodes, groups, rings, trace);
+  }
   CheckHeadsOfAttention(input.graph, input.info, loss.empty() ? step : forward, devices, by);
   const LayoutPlan plan(input.graph, input.info, step,
                         {.devices = devices,
@@ -106,7 +141,7 @@ StepGraph SplitStep(const RewriteInput& input, const std::vector<std::vector<std
                          .joins_groups = before != nullptr,
                          .tokens = tokens ? &*tokens : nullptr});
   if (!plan.HasPartsOfVariables()) RefuseUncut(input, devices, by);
-  return WriteSplitStep(input, plan, nodes, groups, trace);
+  return WriteSplitStep(input, plan, nodes, groups, {}, trace);
 }
 
 }  // namespace
@@ -133,6 +168,9 @@ StepGraph SplitOverMatricesAndTokens(const RewriteInput& input) {
   return SplitOverAll(input, SplitBy::kMatricesAndTokens);
 }
 StepGraph SplitOverTokens(const RewriteInput& input) { return SplitOverAll(input, SplitBy::kTokens); }
+StepGraph SplitOverTokensInRing(const RewriteInput& input) {
+  return SplitOverAll(input, SplitBy::kTokensInRing);
+}
 
 namespace {
 

@@ -101,7 +101,7 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
     if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
   };
   add(plan.vpp > 1 ? fmt::format("pipeline-interleaved-{}", plan.vpp) : "pipeline", plan.pp);
-  add("context-parallel", plan.cp);
+  add("ring-attention", plan.cp);
   add(plan.sp ? "sequence-parallel" : "tensor-parallel", plan.tp);
   if (!again.empty()) how.strategy = again + "+" + how.strategy;
   return how;

@@ -79,7 +79,7 @@ def grouped():
     return llama(shared_by=2)
 
 
-@pytest.mark.parametrize("strategy", ["sequence-parallel", "context-parallel"])
+@pytest.mark.parametrize("strategy", ["sequence-parallel", "context-parallel", "ring-attention"])
 @pytest.mark.parametrize("make", [gpt2, grouped])
 def test_trains_with_tokens_in_parts_as_whole(make, strategy, tmp_path):
     """Heads of keys and values that two heads of queries share are gathered for all of them."""
@@ -116,6 +116,24 @@ def eight_virtual_gpus(folder):
     file = folder / "eight.json"
     file.write_text(json.dumps({"name": "8 virtual GPUs", "devices": devices, "links": links}))
     return file
+
+
+@pytest.mark.parametrize("make", [gpt2, grouped])
+def test_keys_and_values_go_round(make, tmp_path):
+    """Law: no keys are gathered, the mask of transformers hides half of the blocks, and every GPU has as much to do: of 16 tokens in
+    8 pieces of 2, 4 products of its own pieces and 2 of each of the other GPUs'."""
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    four = MACHINES / "four-virtual-gpus.json"
+    assert train(graph, tmp_path / "four", "--strategy", "ring-attention", "--machine", four) == pytest.approx(one, rel=1e-6)
+    assert train(graph, tmp_path / "again", "--strategy", "recompute+ring-attention", "--machine", four) == pytest.approx(one, rel=1e-6)
+    assert train(graph, tmp_path / "both", "--strategy", "ring-attention+tensor-parallel:2", "--machine", four) == pytest.approx(one, rel=1e-6)
+    file = tmp_path / "ring.pbtxt"
+    lanescope("place", graph, "--strategy", "ring-attention", "--machine", four, "-o", file)
+    names = [line.split('"')[1] for line in file.read_text().splitlines() if line.startswith("  name: ")]
+    assert not any("CollectiveGatherV2" in line for line in file.read_text().splitlines())
+    assert sum("/step_3/keys_again_" in name and name[-2] == "_" and "/keys_again_of" not in name for name in names) == 4 * 2
 
 
 def test_names_the_number_of_gpus_that_divides_the_tokens(tmp_path):

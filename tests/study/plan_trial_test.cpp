@@ -52,14 +52,14 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_EQ(StrategyFor("dp=2,recompute=selective"), "recompute-selective+data-parallel");
   EXPECT_EQ(StrategyFor("dp=4,ep=2,recompute=selective"),
             "recompute-selective+data-parallel+expert-parallel:2");
-  EXPECT_EQ(StrategyFor("cp=2"), "context-parallel");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+context-parallel:2");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+context-parallel:2");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2,pp=2"), "data-parallel+pipeline:2+context-parallel:2");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=hsdp,shard-size=2"), "fsdp+context-parallel:2");
-  EXPECT_EQ(StrategyFor("cp=2,tp=2"), "context-parallel+tensor-parallel:2");
-  EXPECT_EQ(StrategyFor("dp=2,cp=4,tp=2,sp,shard=zero1"), "zero1+context-parallel:4+sequence-parallel:2");
-  EXPECT_EQ(StrategyFor("cp=2,tp=2,pp=2"), "pipeline+context-parallel:2+tensor-parallel:2");
+  EXPECT_EQ(StrategyFor("cp=2"), "ring-attention");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+ring-attention:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+ring-attention:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,pp=2"), "data-parallel+pipeline:2+ring-attention:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=hsdp,shard-size=2"), "fsdp+ring-attention:2");
+  EXPECT_EQ(StrategyFor("cp=2,tp=2"), "ring-attention+tensor-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=4,tp=2,sp,shard=zero1"), "zero1+ring-attention:4+sequence-parallel:2");
+  EXPECT_EQ(StrategyFor("cp=2,tp=2,pp=2"), "pipeline+ring-attention:2+tensor-parallel:2");
   EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2,shard=zero1")).why_not, HasSubstr("shards as zero1 does"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,cp=2,shard=hsdp,shard-size=4")).why_not, HasSubstr("hsdp"));
 }
