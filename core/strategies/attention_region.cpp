@@ -64,6 +64,7 @@ class AttentionFinder {
     rows_ = shape.dim(last - 1);
     columns_ = shape.dim(last);
     open_.clear();
+    leads_.clear();
     a_.tensors[scores] = Kind::kScores;
     Open(scores);
     if (!Grow(false) || !a_.softmax.exists()) return std::nullopt;
@@ -79,7 +80,7 @@ class AttentionFinder {
     }
   }
 
-  // Forward, what reads probabilities but for their product with values comes later.
+  // Forward, what reads scores or probabilities but on the way to the result comes later.
   bool Grow(bool backward) {
     if (backward) {
       for (const NodeId id : late_) open_[place_[id]] = id;
@@ -93,11 +94,11 @@ class AttentionFinder {
       const std::optional<Kind> kind = backward ? KindBackward(id) : KindForward(id);
       if (kind) {
         a_.tensors[id] = *kind;
-        if (*kind == Kind::kScores) a_.before.push_back(id);
+        if (*kind == Kind::kScores) (backward ? a_.behind : a_.before).push_back(id);
         if (*kind == Kind::kGradients) a_.behind.push_back(id);
         if (*kind != Kind::kShape) Open(id);
       } else if (!IsEnd(id)) {
-        if (!ReadsProbabilities(id) || backward) {
+        if (!ReadsBlocks(id) || backward) {
           if (!IsUnread(id, kDeepest)) return false;
           a_.tensors[id] = Kind::kUnread;
           Open(id);
@@ -128,9 +129,10 @@ class AttentionFinder {
     return found == a_.tensors.end() ? std::nullopt : std::optional(found->second);
   }
   bool Is(Endpoint of, Kind kind) const { return KindOf(of) == kind; }
-  bool ReadsProbabilities(NodeId id) const {
-    return std::ranges::any_of(graph_.node(id).inputs,
-                               [&](Endpoint in) { return Is(in, Kind::kProbabilities); });
+  bool ReadsBlocks(NodeId id) const {
+    return std::ranges::any_of(graph_.node(id).inputs, [&](Endpoint in) {
+      return Is(in, Kind::kProbabilities) || Is(in, Kind::kScores);
+    });
   }
   bool HasRowsAndColumns(Endpoint of) const {
     const Shape& shape = ShapeOf(of);
@@ -179,10 +181,24 @@ class AttentionFinder {
       a_.values = in[1];
       return std::nullopt;
     }
-    if (KeepsRowsAndColumns(id)) return KindOf(in[0]);
+    if (KeepsRowsAndColumns(id)) {
+      const bool is_late = Is(in[0], Kind::kScores) && !LeadsToSoftmax(id);
+      return is_late ? std::nullopt : KindOf(in[0]);
+    }
     const bool of_scores =
         std::ranges::all_of(in, [&](Endpoint each) { return !KindOf(each) || Is(each, Kind::kScores); });
-    return of_scores && TreatsAlike(id) ? std::optional(Kind::kScores) : std::nullopt;
+    return of_scores && TreatsAlike(id) && LeadsToSoftmax(id) ? std::optional(Kind::kScores) : std::nullopt;
+  }
+  // Gradients that read scores do not.
+  bool LeadsToSoftmax(NodeId id) {
+    if (const auto known = leads_.find(id); known != leads_.end()) return known->second;
+    bool leads = false;
+    for (const NodeUse& use : fanout_[id]) {
+      if (step_[use.node] == 0 || use.input < 0 || leads) continue;
+      leads = graph_.node(use.node).op == "Softmax" ||
+              ((TreatsAlike(use.node) || KeepsRowsAndColumns(use.node)) && LeadsToSoftmax(use.node));
+    }
+    return leads_[id] = leads;
   }
 
   // By the gradient of values, which tells that of the result, and by whom that meets the values.
@@ -245,9 +261,14 @@ class AttentionFinder {
         in, [&](Endpoint each) { return Is(each, Kind::kGradients) || Is(each, Kind::kRowSums); });
     const bool fits = std::ranges::all_of(in, [&](Endpoint each) {
       return !KindOf(each) || Is(each, Kind::kGradients) || Is(each, Kind::kRowSums) ||
-             Is(each, Kind::kProbabilities);
+             Is(each, Kind::kProbabilities) || Is(each, Kind::kScores);
     });
-    return has_some && fits && TreatsAlike(id) ? std::optional(Kind::kGradients) : std::nullopt;
+    if (!fits || !TreatsAlike(id)) return std::nullopt;
+    // Derivatives of what is done to scores, as 1 - tanh^2, are made of these alone.
+    const bool of_scores =
+        std::ranges::none_of(in, [&](Endpoint each) { return Is(each, Kind::kProbabilities); });
+    if (has_some) return Kind::kGradients;
+    return of_scores ? std::optional(Kind::kScores) : std::nullopt;
   }
 
   // All ends are there, and lie in parts along the queries, or are terms of all.
@@ -282,6 +303,7 @@ class AttentionFinder {
   Attention a_;
   int64_t rows_ = 0, columns_ = 0;
   std::map<size_t, NodeId> open_;  // by place
+  std::map<NodeId, bool> leads_;   // to a softmax
   std::vector<NodeId> late_;
 };
 

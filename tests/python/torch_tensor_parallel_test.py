@@ -118,6 +118,42 @@ def eight_virtual_gpus(folder):
     return file
 
 
+class ByHand(nn.Module):
+    """Attention in the open, with its scores capped as Gemma 2 does, masked or not."""
+
+    def __init__(self, capped, masked):
+        super().__init__()
+        self.capped, self.masked = capped, masked
+        self.table, self.attention, self.out = nn.Embedding(WORDS, 32), nn.Linear(32, 96), nn.Linear(32, WORDS)
+
+    def forward(self, words):
+        x = self.table(words)
+        batch, tokens, _ = x.shape
+        queries, keys, values = (each.view(batch, tokens, 4, 8).transpose(1, 2) for each in self.attention(x).split(32, -1))
+        scores = queries @ keys.transpose(-2, -1) / 8**0.5
+        if self.capped:
+            scores = 10 * torch.tanh(scores / 10)
+        if self.masked:
+            scores = scores.masked_fill(torch.triu(torch.ones(tokens, tokens, dtype=torch.bool), 1), float("-inf"))
+        seen = scores.softmax(-1) @ values
+        return self.out(x + seen.transpose(1, 2).reshape(batch, tokens, 32))
+
+
+@pytest.mark.parametrize("capped", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_in_the_open_goes_round(capped, masked, tmp_path):
+    """Law: no keys are gathered, whatever is done to scores, and blocks are cut where a mask hides a part of them."""
+    torch.manual_seed(1)
+    graph = save(ByHand(capped, masked), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    four = MACHINES / "four-virtual-gpus.json"
+    assert train(graph, tmp_path / "four", "--strategy", "ring-attention", "--machine", four) == pytest.approx(one, rel=1e-6)
+    lanescope("place", graph, "--strategy", "ring-attention", "--machine", four, "-o", tmp_path / "ring.pbtxt")
+    text = (tmp_path / "ring.pbtxt").read_text()
+    assert "/step_3/keys_again" in text
+    assert ("tokens_part" in text) == masked
+
+
 @pytest.mark.parametrize("make", [gpt2, grouped])
 def test_keys_and_values_go_round(make, tmp_path):
     """Law: no keys are gathered, the mask of transformers hides half of the blocks, and every GPU has as much to do: of 16 tokens in
