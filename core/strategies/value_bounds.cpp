@@ -145,6 +145,24 @@ Bounds ValueBounds::OfGather(const Node& node, const Box& box) {
   return Of(node.inputs[0], own);
 }
 
+// Elements as far below and above the diagonal as the numbers say, all where these are negative; else 0.
+Bounds ValueBounds::OfBand(const Node& node, const Box& box) {
+  const Bounds lower = Of(node.inputs[1], {}), upper = Of(node.inputs[2], {});
+  if (box.size() < 2 || lower.least != lower.greatest || upper.least != upper.greatest) return {};
+  const Places &rows = box[box.size() - 2], &columns = box[box.size() - 1];
+  const auto number = [](int64_t value) { return static_cast<double>(value); };
+  const auto is_beyond = [&](double most, const Places& a, const Places& b) {
+    return most >= 0 && number(a.first - b.last) > most;  // no element is as near
+  };
+  const auto is_within = [&](double most, const Places& a, const Places& b) {
+    return most < 0 || number(a.last - b.first) <= most;
+  };
+  if (is_beyond(lower.least, rows, columns) || is_beyond(upper.least, columns, rows)) return Exactly(0);
+  const Bounds kept = OfInput(node, 0, box);
+  const bool all = is_within(lower.least, rows, columns) && is_within(upper.least, columns, rows);
+  return all ? kept : Either(kept, Exactly(0));
+}
+
 Bounds ValueBounds::OfLogic(const Node& node, const Box& box) {
   const Bounds a = OfInput(node, 0, box);
   if (node.op == "LogicalNot") return Truth(a.greatest <= 0, a.least <= 0);
@@ -171,6 +189,7 @@ Bounds ValueBounds::Find(Endpoint tensor, const Box& box) {
   if (op == "BroadcastTo") return OfInput(node, 0, box);
   if (op == "Reshape" || op == "Squeeze" || op == "ExpandDims") return OfReshape(node, tensor, box);
   if (op == "GatherNd") return OfGather(node, box);
+  if (op == "MatrixBandPart") return OfBand(node, box);
   if (op.starts_with("Logical")) return OfLogic(node, box);
   if (op == "SelectV2" || op == "Select") {
     const Bounds where = OfInput(node, 0, box);

@@ -38,6 +38,7 @@ class ValueBounds {
   Bounds OfConstant(const Tensor& value, const Box& box) const;
   Bounds OfInput(const Node& node, size_t input, const Box& box);  // broadcast to the box
   Bounds OfComparison(const Node& node, const Box& box);
+  Bounds OfBand(const Node& node, const Box& box);
   Bounds OfLogic(const Node& node, const Box& box);
   Bounds OfArithmetic(const Node& node, const Box& box);
   Bounds OfReshape(const Node& node, Endpoint tensor, const Box& box);

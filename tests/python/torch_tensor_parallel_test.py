@@ -134,7 +134,8 @@ class ByHand(nn.Module):
         if self.capped:
             scores = 10 * torch.tanh(scores / 10)
         if self.masked:
-            scores = scores.masked_fill(torch.triu(torch.ones(tokens, tokens, dtype=torch.bool), 1), float("-inf"))
+            ones = torch.ones(tokens, tokens, dtype=torch.bool)
+            scores = scores.masked_fill(ones.triu(1) if self.capped else ~ones.tril(), float("-inf"))
         seen = scores.softmax(-1) @ values
         return self.out(x + seen.transpose(1, 2).reshape(batch, tokens, 32))
 

@@ -53,6 +53,24 @@ TEST(ValueBoundsTest, PartsOfACausalMask) {
   EXPECT_EQ(BoundsOf(CausalMask(), "hides", {{0, 3}, {4, 7}}).least, 1);
 }
 
+// Law: of a band about the diagonal it is known which parts lie in it, and which outside.
+TEST(ValueBoundsTest, PartsOfABand) {
+  GraphBuilder graph;
+  const Endpoint dims = graph.Const("dims", Tensor::FromValues(Shape{2}, std::vector<int32_t>{8, 8}));
+  const Endpoint ones = graph.Op("Fill", "ones").Input(dims).Input(graph.Scalar("one", 1.0f)).Build();
+  graph.Op("MatrixBandPart", "lower")
+      .Input(ones)
+      .Input(graph.Scalar("all", int64_t{-1}))
+      .Input(graph.Scalar("none", int64_t{0}))
+      .Build();
+  const Graph taken = graph.Take();
+  const auto of = [&](const Box& box) { return BoundsOf(taken, "lower", box); };
+  EXPECT_EQ(of({{0, 3}, {4, 7}}).greatest, 0);
+  EXPECT_EQ(of({{4, 7}, {0, 4}}).least, 1);
+  EXPECT_EQ(of({{4, 7}, {0, 5}}).least, 0);
+  EXPECT_EQ(of({{0, 3}, {3, 7}}).greatest, 1);
+}
+
 // Law: a constant is looked at where the part lies; of what is fed nothing is known.
 TEST(ValueBoundsTest, ConstantsAndFeeds) {
   GraphBuilder graph;
