@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/compare/plan_trial.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "core/base/file.h"
+#include "core/graph/graph_io.h"
+#include "study/base/temporary_folder.h"
+#include "tests/study/small_transformer.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::study {
@@ -80,6 +85,31 @@ TEST(PlanTrialTest, PlansTrainLikeOneDevice) {
   EXPECT_THAT(TryPlan(ParsePlan("dp=2"), "llama-3.1-70b", 2, nullptr).how.why_not,
               HasSubstr("give the model's graph"));
   EXPECT_THAT(TryPlan(ParsePlan("dp=32"), graph, 2, nullptr).how.why_not, HasSubstr("32 devices"));
+}
+
+// Law: plans that split sequences, alone and with matrices, train to the loss of one device.
+TEST(PlanTrialTest, PlansOfSequencesTrainLikeOneDevice) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/model.pb";
+  const Workload workload = Transformer(8).Take();
+  WriteGraph(workload.graph(), path);
+  const RunSpec& spec = workload.spec();
+  std::string feeds;
+  for (const char* name : {"ids", "labels"}) {
+    feeds += fmt::format(
+        R"({}"{}": {{"dtype": "int32", "shape": [{}, 8], "generator": "integers", "low": 0, "high": {}}})",
+        feeds.empty() ? "" : ", ", name, Transformer::kBatch, Transformer::kWords - 1);
+  }
+  WriteFile(
+      folder.path() + "/model.run.json",
+      fmt::format(R"({{"feeds": {{{}}}, "loss": "{}", "fetches": ["{}"], "targets": ["{}"], "init": ["{}"],
+                        "batch_axis": {{"ids": 0, "labels": 0}}}})",
+                  feeds, spec.loss, spec.loss, spec.targets[0], spec.init[0]));
+  for (const char* plan : {"cp=2", "cp=2,tp=2", "cp=2,tp=2,sp", "dp=2,cp=2,tp=2,shard=fsdp2"}) {
+    const PlanTrial trial = TryPlan(ParsePlan(plan), path, 3, nullptr);
+    EXPECT_EQ(trial.how.why_not, "") << plan;
+    EXPECT_NEAR(trial.loss / trial.whole, 1, 1e-6) << plan;
+  }
 }
 
 }  // namespace
