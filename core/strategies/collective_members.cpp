@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/strategies/collective_members.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "core/strategies/step_nodes.h"
 
 namespace lanescope {
 namespace {
@@ -11,13 +14,29 @@ namespace {
 // The name that all members share; empty: the node is of no collective that strategies write.
 std::string NameOf(const Graph& graph, const Node& node) {
   if (node.op == "NcclAllReduce") return node.StringAttr("shared_name", "");
-  constexpr size_t kInstance = 3;
-  const bool has_keys = node.op == "CollectiveReduceV2" || node.op == "CollectiveGatherV2" ||
-                        node.op == "CollectiveReduceScatterV2";
-  return has_keys && node.inputs.size() > kInstance ? graph.node(node.inputs[kInstance].node).name : "";
+  return HasInstance(node) ? graph.node(node.inputs[kInstanceInput].node).name : "";
 }
 
 }  // namespace
+
+bool HasInstance(const Node& node) {
+  const bool has_keys = node.op == "CollectiveReduceV2" || node.op == "CollectiveGatherV2" ||
+                        node.op == "CollectiveReduceScatterV2";
+  return has_keys && node.inputs.size() > kInstanceInput;
+}
+
+int32_t GreatestInstance(const Graph& graph) {
+  int32_t greatest = 0;
+  for (const Node& node : graph.nodes()) {
+    if (!HasInstance(node)) continue;
+    const Node& key = graph.node(node.inputs[kInstanceInput].node);
+    if (key.op != "Const") continue;
+    const Tensor& value = key.GetTensorAttr("value");
+    if (value.dtype() == DataType::kInt32 && value.NumElements() == 1)
+      greatest = std::max(greatest, *value.data<int32_t>());
+  }
+  return greatest;
+}
 
 CollectiveMembers::CollectiveMembers(const Graph& graph) : collectives_(graph.num_nodes(), 0), members_(1) {
   std::map<std::pair<std::string, std::string>, size_t> known;  // by op and name

@@ -8,6 +8,10 @@
 
 namespace lanescope {
 
+// A collective whose members have one instance key, a constant.
+bool HasInstance(const Node& node);
+inline constexpr size_t kInstanceInput = 3;
+
 // By the constant of the instance, which StepNodes::NewGroup makes once for all members, and all-reduces of
 // NCCL by the name that they share.
 class CollectiveMembers {

@@ -146,7 +146,7 @@ StepGraph Shard(const RewriteInput& input, std::string_view strategy, ZeroStage 
   IdVector<NodeId, ShardedNode> nodes = ShardedNodesOf(input, roles, plan.replicas, step.graph);
   if (input.sharers > 1) {
     IdVector<NodeId, PartOfNode> origins;
-    step = SplitInGroups(input, step, input.sharers, input.split, &origins);
+    step = SplitInGroups(input, step, &origins);
     nodes = NodesInParts(nodes, origins);
   }
   std::vector<std::vector<std::string>> by_place(static_cast<size_t>(input.sharers));

@@ -17,7 +17,7 @@
 namespace lanescope {
 namespace {
 
-constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
+constexpr std::array<GraphStrategy, 15> kGraphStrategies{{
     {"data-parallel", "writes a replica for each GPU: a part of the batch each, averaged gradients",
      &ReplicateOverBatch},
     {"fsdp", "the same, but of every variable a part on each GPU, gathered when it is read", &ShardOverBatch},
@@ -31,6 +31,7 @@ constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
     {"pipeline-zero-bubble", "as pipeline, but gradients of weights where a stage would wait: ZB-H1",
      &WritePipelineZeroBubble},
     {"recompute", "drops the activations of blocks and computes them again going backward", &RecomputeBlocks},
+    {"recompute-selective", "the same, but products and attention are kept", &RecomputeSelectively},
     {"tensor-parallel",
      "of every matrix a part on each GPU, of the batch all: products by columns, then rows",
      &SplitOverMatrices},
@@ -38,6 +39,8 @@ constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
      &SplitOverMatricesAndTokens},
     {"context-parallel", "of every sequence a part on each GPU; attention gathers keys and values",
      &SplitOverTokens},
+    {"ring-attention", "the same, but keys and values go round the GPUs while attention works on them",
+     &SplitOverTokensInRing},
     {"zero1", "data-parallel with whole parameters on each GPU, but of the optimizer's state a part",
      &ShardOptimizer},
     {"zero2", "the same, and gradients in parts as soon as those of a block are there", &ShardGradients},
@@ -45,8 +48,9 @@ constexpr std::array<GraphStrategy, 13> kGraphStrategies{{
 
 constexpr std::string_view kReplicas = "data-parallel", kShards = "fsdp", kStages = "pipeline",
                            kExperts = "expert-parallel", kPartsOfStages = "pipeline-interleaved-",
-                           kAgain = "recompute+";
-constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens};
+                           kAgain = "recompute";
+constexpr std::array kSplits{SplitBy::kMatrices, SplitBy::kMatricesAndTokens, SplitBy::kTokens,
+                             SplitBy::kTokensInRing};
 
 // It writes the parts of what GPUs share itself, so that those at one place of the replicas share them
 // further.
@@ -58,12 +62,14 @@ const GraphStrategy* Find(std::string_view name) {
 }
 
 [[noreturn]] void RefuseProduct(std::string_view text) {
-  Throw(Code::kInvalidArgument,
-        "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, fsdp, zero1, zero2 "
-        "or pipeline in place of data-parallel, sequence-parallel or context-parallel in place of "
-        "tensor-parallel; data-parallel+pipeline:2 or data-parallel+fsdp:2, also with +tensor-parallel:2; "
-        "data-parallel+expert-parallel:2; each may follow recompute+",
-        text);
+  Throw(
+      Code::kInvalidArgument,
+      "'{}' is no strategy: give a name, or a product: data-parallel+tensor-parallel:2, fsdp, zero1, zero2 "
+      "or pipeline in place of data-parallel, sequence-parallel, context-parallel or ring-attention in place "
+      "of tensor-parallel, context-parallel:2+tensor-parallel:2 for both; data-parallel+pipeline:2 or "
+      "data-parallel+fsdp:2, also with +tensor-parallel:2; "
+      "data-parallel+expert-parallel:2; each may follow recompute+ or recompute-selective+",
+      text);
 }
 
 // "pipeline:4": 4 GPUs together.
@@ -125,6 +131,34 @@ void CheckGroups(const Factor& factor, int gpus) {
         nearest == 0 ? std::string() : fmt::format("; the nearest size that divides them is {}", nearest));
 }
 
+std::optional<SplitBy> SplitOf(const Factor& factor) {
+  const auto* split = std::ranges::find(kSplits, factor.name, &StrategyOf);
+  return split == kSplits.end() ? std::nullopt : std::optional(*split);
+}
+
+// Takes the last factors away by which GPUs share what is written for one, and notes them: all, where tokens
+// and matrices are the only ones.
+void TakeSharing(std::vector<Factor>* factors, RewriteInput* input) {
+  int left = static_cast<int>(input->gpus.size());
+  const auto take = [&](int count) {
+    input->sharing.insert(input->sharing.begin(), {*SplitOf(factors->back()), count});
+    input->sharers *= count;
+    left /= count;
+    factors->pop_back();
+  };
+  if (factors->size() < 2 || !SplitOf(factors->back())) return;
+  CheckGroups(factors->back(), left);
+  take(factors->back().gpus);
+  const std::optional<SplitBy> outer = SplitOf(factors->back());
+  if (IsByTokens(input->sharing[0].by) || !outer || !IsByTokens(*outer)) return;
+  if (factors->size() > 1) {
+    CheckGroups(factors->back(), left);
+    take(factors->back().gpus);
+  } else {
+    take(left);
+  }
+}
+
 }  // namespace
 
 std::span<const GraphStrategy> GraphStrategies() { return kGraphStrategies; }
@@ -134,26 +168,22 @@ bool IsGraphStrategy(std::string_view text) {
 }
 
 StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
-  if (text.starts_with(kAgain)) {
-    const StepGraph again = RecomputeBlocks(input);
+  if (const size_t end = text.find('+'); text.starts_with(kAgain) && end != std::string_view::npos) {
+    const GraphStrategy* first = Find(text.substr(0, end));
+    if (first == nullptr) RefuseProduct(text);
+    const StepGraph again = first->rewrite(input);
     const GraphInfo info = InferGraph(again.graph, StepRequestOf(again.graph, again.spec).feeds);
-    return RewriteByStrategy(text.substr(kAgain.size()),
+    return RewriteByStrategy(text.substr(end + 1),
                              {again.graph, again.spec, info, input.machine, input.costs, input.gpus});
   }
   std::vector<Factor> factors = FactorsOf(text);
-  const Factor inner = factors.back();
-  const auto* split = std::ranges::find(kSplits, inner.name, &StrategyOf);
-  const bool shares = factors.size() > 1 && split != kSplits.end();
   RewriteInput outer = input;
   for (const Factor& factor : factors) {
     if (factor.parts > 0) outer.stage_parts = factor.parts;
   }
-  if (shares) {
-    CheckGroups(inner, static_cast<int>(input.gpus.size()));
-    factors.pop_back();
-    outer.sharers = inner.gpus;
-    outer.split = *split;
-  }
+  TakeSharing(&factors, &outer);
+  if (factors.empty()) return SplitInGroups(outer, {input.graph, input.spec});
+  const bool shares = outer.sharers > 1;
   const std::string_view first = factors[0].name, last = factors.back().name;
   const bool is_known =
       factors.size() == 1   ? !shares || first == kReplicas || first.starts_with(kStages) || IsSharded(first)
@@ -168,9 +198,11 @@ StepGraph RewriteByStrategy(std::string_view text, const RewriteInput& input) {
   }
   if (!shares || IsSharded(last)) return Find(last)->rewrite(outer);
   outer.gpus.clear();
-  for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(inner.gpus))
+  for (size_t i = 0; i < input.gpus.size(); i += static_cast<size_t>(outer.sharers))
     outer.gpus.push_back(input.gpus[i]);
-  return SplitInGroups(input, Find(last)->rewrite(outer), inner.gpus, *split);
+  const StepGraph step = Find(last)->rewrite(outer);
+  outer.gpus = input.gpus;
+  return SplitInGroups(outer, step);
 }
 
 }  // namespace lanescope

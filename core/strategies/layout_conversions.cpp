@@ -37,6 +37,32 @@ Endpoint LayoutConversions::Reshape(const std::string& scope, std::string_view n
   return New("Reshape", scope, name, device).Input(tensor).Input(dims).Build();
 }
 
+std::vector<int64_t> LayoutConversions::PiecesByDevice() const {
+  std::vector<int64_t> pieces;
+  for (size_t r = 0; r < devices_.size(); ++r) {
+    for (size_t number = 0; number < PiecesOf(order_); ++number)
+      pieces.push_back(static_cast<int64_t>(PieceOfDevice(order_, devices_.size(), r, number)));
+  }
+  return pieces;
+}
+std::vector<int64_t> LayoutConversions::PiecesByPlace() const {
+  const std::vector<int64_t> pieces = PiecesByDevice();
+  std::vector<int64_t> places(pieces.size());
+  for (size_t i = 0; i < pieces.size(); ++i) places[static_cast<size_t>(pieces[i])] = static_cast<int64_t>(i);
+  return places;
+}
+
+Endpoint LayoutConversions::Ordered(const std::string& scope, Endpoint tensor,
+                                    const std::vector<int64_t>& order, int64_t rows, int64_t rest,
+                                    size_t device) {
+  const auto pieces = static_cast<int64_t>(PiecesOf(order_));
+  const Endpoint cube =
+      Reshape(scope, "pieces", tensor, Shape{rows, count() * pieces, rest / pieces}, device);
+  const Endpoint places = nodes_.Numbers(fmt::format("{}places_{}", scope, device), order),
+                 axis = nodes_.Number(fmt::format("{}axis_{}", scope, device), 1);
+  return New("GatherV2", scope, "ordered", device).Input(cube).Input(places).Input(axis).Build();
+}
+
 // As a matrix of devices, [rows, devices, rest].
 Shards LayoutConversions::Cut(const std::string& scope, const Shards& tensor, const Shape& shape,
                               const Layout& to) {
@@ -44,6 +70,14 @@ Shards LayoutConversions::Cut(const std::string& scope, const Shards& tensor, co
   const int64_t rest = shape.NumElements() / rows / count();
   const Endpoint size = nodes_.Numbers(scope + "size", {rows, 1, rest});
   Shards parts;
+  if (order_ != RingOrder::kInARow) {
+    const std::vector<int64_t> pieces = PiecesByDevice();
+    for (size_t r = 0; r < devices_.size(); ++r) {
+      const Endpoint own = Ordered(scope, tensor[r], {pieces[2 * r], pieces[2 * r + 1]}, rows, rest, r);
+      parts.push_back(Reshape(scope, "part", own, ShapeOnDevice(shape, to, count()), r));
+    }
+    return parts;
+  }
   for (size_t r = 0; r < devices_.size(); ++r) {
     const Endpoint cube = Reshape(scope, "cube", tensor[r], Shape{rows, count(), rest}, r);
     const Endpoint begin =
@@ -68,6 +102,7 @@ Shards LayoutConversions::Gather(const std::string& scope, const Shards& tensor,
       all = Reshape(scope, "cube", all, Shape{count(), rows, rest}, r);
       all = New("Transpose", scope, "turned", r).Input(all).Input(order).Build();
     }
+    if (order_ != RingOrder::kInARow) all = Ordered(scope, all, PiecesByPlace(), rows, rest, r);
     whole.push_back(Reshape(scope, "whole", all, shape, r));
   }
   return whole;
@@ -82,6 +117,7 @@ Shards LayoutConversions::ScatterSum(const std::string& scope, const Shards& ten
   Shards parts;
   for (size_t r = 0; r < devices_.size(); ++r) {
     Endpoint all = tensor[r];
+    if (order_ != RingOrder::kInARow) all = Ordered(scope, all, PiecesByDevice(), rows, rest, r);
     if (rows > 1) {
       all = Reshape(scope, "cube", all, Shape{rows, count(), rest}, r);
       all = New("Transpose", scope, "turned", r).Input(all).Input(order).Build();

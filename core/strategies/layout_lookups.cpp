@@ -151,7 +151,7 @@ std::vector<LayoutChoice> GatherChoices(const LayoutQuery& query) {
     choices.push_back(std::move(choice));
   };
   const Layout& of_table = query.layouts[0];
-  if (query.open[0] != 0 || of_table == InParts(0)) add(InParts(0), kWhole, kTerms);
+  if (query.open[0] != 0 || (of_table == InParts(0) && query.in_a_row)) add(InParts(0), kWhole, kTerms);
   if (of_table.parts() && of_table.axis > 0)
     add(of_table, kWhole, InParts(of_table.axis - 1 + rows.rank(), of_table.segments));
   if (query.layouts[1].parts() && query.open[0] == 0) add(kWhole, query.layouts[1], query.layouts[1]);
@@ -177,7 +177,7 @@ std::vector<LayoutChoice> SegmentSumChoices(const LayoutQuery& query) {
   Choices choices;
   const Layout& layout = query.layouts[0];
   for (const Layout& asked : query.asked) {
-    if (asked == InParts(0) && CanBeCut(query.outputs[0].shape, 0, 1, query.devices))
+    if (asked == InParts(0) && query.in_a_row && CanBeCut(query.outputs[0].shape, 0, 1, query.devices))
       choices.push_back({{kWhole, kWhole, kWhole}, {asked}});
   }
   if (layout.parts() && layout.axis < ids.rank()) choices.push_back({{layout, layout, kWhole}, {kTerms}});
@@ -194,7 +194,7 @@ std::vector<LayoutChoice> OneHotChoices(const LayoutQuery& query) {
   Choices choices;
   const auto add = [&](const Layout& out) {
     LayoutChoice choice{.inputs = std::vector<Layout>(4), .outputs = {out}};
-    if (out.axis == axis && out.segments != 1) return;
+    if (out.axis == axis && (out.segments != 1 || !query.in_a_row)) return;
     if (out.axis != axis) choice.inputs[0] = InParts(out.axis - (out.axis > axis ? 1 : 0), out.segments);
     if (CanBeCut(to, out.axis, out.segments, query.devices)) choices.push_back(std::move(choice));
   };

@@ -2,7 +2,6 @@
 #include "core/strategies/layout_plan.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -53,7 +52,7 @@ bool PassesTermsOn(const Node& node) {
   return node.op == "Reshape" || node.op == "Transpose" || node.op == "AddV2" || node.op == "AddN";
 }
 
-bool RunsOnce(const Node& node) {
+bool HasStateOfItsOwn(const Node& node) {
   const OpDef* def = OpRegistry::Global().Find(node.op);
   if (node.op.starts_with("Placeholder") || node.inputs.empty()) {
     if (node.op != "Const" && !IsVariableOp(node)) return true;
@@ -81,13 +80,13 @@ LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector
       nodes_(nodes),
       goal_(std::move(goal)),
       fanout_(ComputeFanout(graph)),
+      members_(graph),
       once_(graph.num_nodes(), 0),
       choices_(graph.num_nodes()) {
   for (const NodeId id : graph.TopologicalOrder()) {
     if (nodes_[id] == 0) continue;
     order_.push_back(id);
-    const bool is_wrong = graph.problems.contains(id);  // compiling the step will say so
-    once_[id] = IsOnHost(graph.node(id)) || is_wrong || RunsOnce(graph.node(id)) ? 1 : 0;
+    once_[id] = RunsOnce(id) ? 1 : 0;
   }
   PutComputedOfVariablesLast();
   if (goal_.by != SplitBy::kTokens) FindCuttable(fanout_);
@@ -96,6 +95,13 @@ LayoutPlan::LayoutPlan(const Graph& graph, const GraphInfo& info, const IdVector
     GoThrough();
     if (!asks_more_) break;
   }
+}
+
+bool LayoutPlan::RunsOnce(NodeId id) const {
+  const bool is_wrong = graph_.problems.contains(id);  // compiling the step will say so
+  if (IsOnHost(graph_.node(id)) || is_wrong) return true;
+  if (goal_.joins_groups && !members_.Of(id).empty()) return false;
+  return HasStateOfItsOwn(graph_.node(id));
 }
 
 // Weight decay, L2 losses and whatever else is computed of variables alone take them as they lie: they stand
@@ -137,6 +143,7 @@ void LayoutPlan::FindCuttable(const Fanout& fanout) {
 
 void LayoutPlan::GoThrough() {
   settled_.clear();
+  joined_.clear();
   made_.clear();
   for (const NodeId id : order_) Decide(id);
 }
@@ -216,7 +223,8 @@ void LayoutPlan::Decide(NodeId id) {
   const Node& node = graph_.node(id);
   if (once_[id] != 0 || VariableBehind({id, 0}).exists()) return;
   LayoutChoice& choice = choices_[id];
-  choice = IsUpdate(node) ? UpdateOf(id) : Best(id);
+  choice = IsUpdate(node) ? UpdateOf(id) : members_.Of(id).empty() ? Best(id) : Joined(id);
+  if (const auto given = goal_.given.find(id); given != goal_.given.end()) choice.outputs[0] = given->second;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Endpoint input = node.inputs[i];
     if (IsOpen(input))
@@ -225,6 +233,15 @@ void LayoutPlan::Decide(NodeId id) {
       Ask(input, choice.inputs[i]);
     made_.insert({{input.node, input.output}, choice.inputs[i]});
   }
+}
+
+LayoutChoice LayoutPlan::Joined(NodeId id) {
+  // One that has chosen; terms are never asked for, so whoever comes later can do the same.
+  for (const NodeId member : members_.Of(id)) {
+    if (joined_.contains(member)) return choices_[member];
+  }
+  joined_.insert(id);
+  return Best(id);
 }
 
 void LayoutPlan::Ask(Endpoint tensor, const Layout& layout) {
@@ -252,9 +269,10 @@ LayoutQuery LayoutPlan::QueryOf(NodeId id, const std::vector<Layout>& layouts) c
                     .open = {},
                     .asked = {},
                     .segments = 1,
-                    .devices = goal_.devices,
+                    .devices = Pieces(),
                     .by = goal_.by,
-                    .by_tokens = false};
+                    .by_tokens = false,
+                    .in_a_row = goal_.order == RingOrder::kInARow};
   for (const Endpoint& input : node.inputs) query.open.push_back(IsOpen(input) ? 1 : 0);
   query.by_tokens =
       goal_.by == SplitBy::kTokens || (goal_.tokens != nullptr && !layouts.empty() && layouts[0].parts() &&
@@ -360,39 +378,6 @@ bool LayoutPlan::EveryReaderTakes(Endpoint tensor, const Layout& layout) const {
     return std::ranges::any_of(LayoutChoices(query),
                                [&](const LayoutChoice& each) { return each.inputs[place] == layout; });
   });
-}
-
-// Pieces that the columns are split into later, such as queries, keys and values, are segments.
-int64_t LayoutPlan::SegmentsBehind(NodeId product) const {
-  constexpr size_t kMost = 32;
-  std::vector<std::pair<NodeId, Layout>> open{{product, InParts(info_.of({product, 0}).shape.rank() - 1)}};
-  for (size_t next = 0; next < open.size() && open.size() < kMost; ++next) {
-    const auto [id, layout] = open[next];
-    const Shape& shape = info_.of({id, 0}).shape;
-    for (const NodeUse& use : fanout_[id]) {
-      if (use.input < 0 || nodes_[use.node] == 0) continue;
-      const Node& reader = graph_.node(use.node);
-      const Shape& to = info_.of({use.node, 0}).shape;
-      if (reader.op == "Split" || reader.op == "SplitV") {
-        const auto axis = AxisOf(info_.of(reader.inputs[reader.op == "SplitV" ? 2 : 0]), shape.rank());
-        if (axis != layout.axis || !shape.IsExact()) continue;
-        int64_t size = 0;
-        for (const TensorInfo& piece : info_.outputs(use.node)) size = std::gcd(size, piece.shape.dim(*axis));
-        if (size > 0) return shape.dim(*axis) / size;
-      } else if (reader.op == "Reshape") {
-        if (!shape.IsExact() || !to.known_rank() || !to.IsExact()) continue;
-        if (const auto behind = Reshaped(shape, layout, to, goal_.devices)) {
-          open.emplace_back(use.node, *behind);
-        } else if (layout.axis < to.rank() &&
-                   Reshaped(shape, InParts(layout.axis, to.dim(layout.axis)), to, goal_.devices)) {
-          return to.dim(layout.axis);
-        }
-      } else if (reader.op == "BiasAdd" || (IsElementwise(reader) && to == shape)) {
-        open.emplace_back(use.node, layout);
-      }
-    }
-  }
-  return 1;
 }
 
 }  // namespace lanescope

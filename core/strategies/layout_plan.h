@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "core/graph/op.h"
+#include "core/strategies/collective_members.h"
 #include "core/strategies/layout_rules.h"
+#include "core/strategies/ring_order.h"
 
 namespace lanescope {
 
@@ -22,8 +24,14 @@ class LayoutPlan {
   struct Goal {
     int64_t devices = 2;
     SplitBy by = SplitBy::kMatrices;
+    RingOrder order = RingOrder::kInARow;  // of tokens
     // By tokens: the parts of feeds that their readers take.
     std::map<NodeId, Layout> feeds = {};
+    // Outputs of nodes whose terms somebody adds up on the way.
+    std::map<NodeId, Layout> given = {};
+    // Several groups of so many devices make the same plan, each of its part of the graph: a collective that
+    // joins the groups is one at each place.
+    bool joins_groups = false;
     // By matrices and tokens: the plan by tokens alone, whose layouts hold between the matrices.
     const LayoutPlan* tokens = nullptr;
   };
@@ -38,6 +46,8 @@ class LayoutPlan {
   bool IsOnce(NodeId node) const { return once_[node] != 0; }
   bool HasPartsOfVariables() const;
   SplitBy by() const { return goal_.by; }
+  RingOrder order() const { return goal_.order; }
+  const std::map<NodeId, Layout>& feeds() const { return goal_.feeds; }
 
  private:
   using Key = std::pair<NodeId, int>;
@@ -46,11 +56,16 @@ class LayoutPlan {
   void FindCuttable(const Fanout& fanout);
   void GoThrough();
   void Decide(NodeId id);
+  bool RunsOnce(NodeId id) const;
+  // As the first member of its collective.
+  LayoutChoice Joined(NodeId id);
   LayoutChoice Best(NodeId id) const;
   std::vector<Layout> LayoutsRead(NodeId id) const;
   // That the plan by tokens has, of a node that reads tokens or terms.
   void AddChoiceByTokens(NodeId id, const std::vector<Layout>& layouts,
                          std::vector<LayoutChoice>* choices) const;
+  // Into how many equal pieces an axis is cut.
+  int64_t Pieces() const { return goal_.devices * static_cast<int64_t>(PiecesOf(goal_.order)); }
   LayoutQuery QueryOf(NodeId id, const std::vector<Layout>& layouts) const;
   LayoutChoice UpdateOf(NodeId id) const;
   // Bytes of cut variables that become whole, which is the last thing to do, and bytes moved in all.
@@ -71,10 +86,12 @@ class LayoutPlan {
   const IdVector<NodeId, char>& nodes_;
   const Goal goal_;
   const Fanout fanout_;
+  const CollectiveMembers members_;
   std::vector<NodeId> order_;
   IdVector<NodeId, char> once_;
   std::set<NodeId> cuttable_;
   std::map<NodeId, Layout> settled_;  // by variable
+  std::set<NodeId> joined_;           // collectives whose first member has chosen, by that
   IdVector<NodeId, LayoutChoice> choices_;
   std::map<Key, std::set<Layout>> asked_;
   std::set<std::pair<Key, Layout>> made_;  // in which tensors are read already

@@ -253,6 +253,44 @@ Choices Filled(const LayoutQuery& query) {
   return choices;
 }
 
+// --- collectives that join groups, at each place of a group by itself ---
+
+Choices AllReduced(const LayoutQuery& query) {
+  if (!query.layouts[0].parts()) return {};
+  return {{{query.layouts[0]}, {query.layouts[0]}}};
+}
+
+// The tensors of so many members, one behind the other: the parts are of each of them.
+std::optional<int64_t> TimesLonger(const Shape& longer, const Shape& shorter) {
+  if (!longer.known_rank() || !shorter.known_rank() || longer.rank() == 0 || shorter.rank() != longer.rank())
+    return std::nullopt;
+  if (!longer.IsExact() || !shorter.IsExact() || shorter.dim(0) == 0) return std::nullopt;
+  return longer.dim(0) / shorter.dim(0);
+}
+
+Choices Gathered(const LayoutQuery& query) {
+  const auto members = TimesLonger(query.outputs[0].shape, query.inputs[0].shape);
+  const Layout& layout = query.layouts[0];
+  if (!layout.parts() || !members) return {};
+  LayoutChoice choice{.inputs = std::vector<Layout>(query.inputs.size()), .outputs = {layout}};
+  choice.inputs[0] = layout;
+  if (layout.axis == 0) choice.outputs[0].segments *= *members;
+  return {choice};
+}
+
+Choices ScatteredSum(const LayoutQuery& query) {
+  const auto members = TimesLonger(query.inputs[0].shape, query.outputs[0].shape);
+  const Layout& layout = query.layouts[0];
+  if (!layout.parts() || !members) return {};
+  LayoutChoice choice{.inputs = std::vector<Layout>(query.inputs.size()), .outputs = {layout}};
+  choice.inputs[0] = layout;
+  if (layout.axis == 0) {
+    if (layout.segments % *members != 0) return {};
+    choice.outputs[0].segments /= *members;
+  }
+  return {choice};
+}
+
 // --- by names ---
 
 const std::map<std::string_view, Choices (*)(const LayoutQuery&), std::less<>>& Table() {
@@ -286,6 +324,9 @@ const std::map<std::string_view, Choices (*)(const LayoutQuery&), std::less<>>& 
       {"GatherNd", &GatherNdChoices},
       {"UnsortedSegmentSum", &SegmentSumChoices},
       {"OneHot", &OneHotChoices},
+      {"NcclAllReduce", &AllReduced},
+      {"CollectiveGatherV2", &Gathered},
+      {"CollectiveReduceScatterV2", &ScatteredSum},
   };
   return kTable;
 }

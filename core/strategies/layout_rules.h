@@ -28,6 +28,7 @@ struct LayoutQuery {
   int64_t devices = 2;
   SplitBy by = SplitBy::kMatrices;
   bool by_tokens = false;  // input 0 lies in parts along the tokens
+  bool in_a_row = true;    // a part is of elements that follow each other
 };
 
 // In parts or in terms, better ones first; that all is whole goes without saying, and so it is where an op

@@ -7,12 +7,18 @@
 //
 // What cannot be computed twice with the same result is kept: random numbers, of which the comparison that
 // makes a mask of them, variables and what changes them, and what GPUs exchange.
+//
+// Selectively, products and attention are kept besides, as by PyTorch's create_selective_checkpoint_contexts
+// with a list of these: what is computed again moves bytes, and multiplies nothing. Where attention stands as
+// products and a softmax, its result is kept and its scores are not, as in a kernel (Dao et al.,
+// "FlashAttention", 2022, algorithm 4).
 
 #include "core/strategies/recompute.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,8 +45,9 @@ using Marks = IdVector<NodeId, char>;
 
 class Recomputer {
  public:
-  explicit Recomputer(const RewriteInput& input)
+  Recomputer(const RewriteInput& input, bool keeps_products)
       : input_(input),
+        keeps_products_(keeps_products),
         graph_(input.graph),
         order_(graph_.TopologicalOrder()),
         fanout_(ComputeFanout(graph_)),
@@ -154,6 +161,26 @@ class Recomputer {
     }
     return is_drawn && BytesOfAll(id) < BytesOfAll(node(id).inputs[0].node);
   }
+  bool IsKeptProduct(NodeId id) const {
+    const std::string& op = node(id).op;
+    if (op.find("ScaledDotProduct") != std::string::npos || op.starts_with("Conv")) return true;
+    return op.find("MatMul") != std::string::npos && !LeadsToSoftmax(id);
+  }
+  // Within the block, with no product between: it makes scores.
+  bool LeadsToSoftmax(NodeId product) const {
+    std::vector<NodeId> open{product};
+    std::set<NodeId> seen;
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      for (const NodeUse& use : fanout_[id]) {
+        if (use.input < 0 || block_[use.node] != block_[product] || !seen.insert(use.node).second) continue;
+        if (node(use.node).op == "Softmax") return node(product).op != "MatMul";
+        if (node(use.node).op.find("MatMul") == std::string::npos) open.push_back(use.node);
+      }
+    }
+    return false;
+  }
   bool LeavesBlock(NodeId id) const {
     return std::ranges::any_of(fanout_[id], [&](const NodeUse& use) {
       return use.input >= 0 && forward_[use.node] != 0 && block_[use.node] != block_[id];
@@ -171,7 +198,7 @@ class Recomputer {
       if (block_[id] < 0) continue;
       drawn_[id] = traits_.Of(node(id).op).def != nullptr && traits_.Of(node(id).op).def->stateful ? 1 : 0;
       kept_[id] = !HasOneResult(id) || IsReadOfVariable(id) || IsShape(id) || IsMask(id) || LeavesBlock(id) ||
-                          id == loss
+                          id == loss || (keeps_products_ && IsKeptProduct(id))
                       ? 1
                       : 0;
     }
@@ -322,6 +349,7 @@ class Recomputer {
   }
 
   const RewriteInput& input_;
+  const bool keeps_products_;
   const Graph& graph_;
   const std::vector<NodeId> order_;
   const Fanout fanout_;
@@ -354,6 +382,7 @@ std::string NumberedScope(const std::string& name) {
   return numbered && block.size() < name.size() ? block : std::string();
 }
 
-StepGraph RecomputeBlocks(const RewriteInput& input) { return Recomputer(input).Run(); }
+StepGraph RecomputeBlocks(const RewriteInput& input) { return Recomputer(input, false).Run(); }
+StepGraph RecomputeSelectively(const RewriteInput& input) { return Recomputer(input, true).Run(); }
 
 }  // namespace lanescope

@@ -42,7 +42,7 @@ class Writer {
         members_(graph_),
         new_ids_(graph_.num_nodes()),
         readers_(devices[0].size()),
-        added_(&result_.graph),
+        added_(&result_.graph, GreatestInstance(graph_)),
         copies_(graph_, parts_, &result_.graph, &added_, fmt::format("{}/", sharding.strategy)),
         over_(devices.size()) {
     for (const std::vector<std::string>& of_place : devices_)
@@ -93,6 +93,7 @@ class Writer {
   // --- nodes as they were ---
 
   void Write(NodeId id) {
+    if (shards_.contains({id, 0})) return;  // somebody has needed it before its turn
     if (parts_.IsVariable(id)) {
       WriteVariable(id);
     } else if (const NodeId variable = parts_.UpdatedBy(id); variable.exists()) {

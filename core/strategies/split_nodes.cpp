@@ -146,9 +146,9 @@ std::vector<Shards> SplitNodes::FoundRows(SplitNode* split) {
 }
 
 // A device has its part of every segment of the axis: an index counts in the segment, from the first of the
-// device, and behind its parts of the segments before.
-std::pair<Endpoint, Endpoint> SplitNodes::OwnPlaces(const SplitNode& split, size_t r) {
-  const std::string scope = ScopeOf(split);
+// run, and behind the device's parts of the segments before.
+std::pair<Endpoint, Endpoint> SplitNodes::PlacesInRun(const std::string& scope, const SplitNode& split,
+                                                      const Run& run, size_t r) {
   const DataType type = split.inputs[1].dtype;
   const Shape &from = split.inputs[0].shape, &indices = split.inputs[1].shape;
   const Layout& layout = split.choice.inputs[0];
@@ -157,7 +157,7 @@ std::pair<Endpoint, Endpoint> SplitNodes::OwnPlaces(const SplitNode& split, size
   Shape begin, before, sizes;
   for (int d = 0; d < static_cast<int>(indices.dim(last)); ++d) {
     const bool is_cut = d == layout.axis;
-    begin.Append(is_cut ? static_cast<int64_t>(r) * own : 0);
+    begin.Append(is_cut ? run.first - run.at : 0);
     before.Append(is_cut ? own : 0);
     sizes.Append(is_cut ? from.dim(d) / layout.segments : from.dim(d));
   }
@@ -170,13 +170,46 @@ std::pair<Endpoint, Endpoint> SplitNodes::OwnPlaces(const SplitNode& split, size
   here = add("Sub", "here", here, begin);
   const Endpoint number = nodes_.Number(fmt::format("{}number_{}", scope, r), layout.axis),
                  along = nodes_.Number(fmt::format("{}along_{}", scope, r), last);
-  const Endpoint each =
+  Endpoint each =
       conversions_.New("GatherV2", scope, "each", r).Input(here).Input(number).Input(along).Build();
-  const Endpoint within = IsWithin(scope, each, own, type, r);
+  if (run.at > 0) {
+    const Endpoint at = Integer(fmt::format("{}at_{}", scope, r), run.at, type);
+    each = conversions_.New("Sub", scope, "in_run", r).Input(each).Input(at).Build();
+  }
+  const Endpoint within = IsWithin(scope, each, run.size, type, r);
   if (layout.segments > 1) {
     const Endpoint segment = add("FloorDiv", "segment", places, sizes);
     const Endpoint skipped = add("Mul", "skipped", segment, before);
     here = conversions_.New("AddV2", scope, "own", r).Input(here).Input(skipped).Build();
+  }
+  return {here, within};
+}
+
+std::pair<Endpoint, Endpoint> SplitNodes::OwnPlaces(const SplitNode& split, size_t r) {
+  const std::string scope = ScopeOf(split);
+  const Layout& layout = split.choice.inputs[0];
+  const int64_t own = split.inputs[0].shape.dim(layout.axis) / devices_ / layout.segments;
+  const auto pieces = static_cast<int64_t>(PiecesOf(order_)), size = own / pieces;
+  const auto run = [&](int64_t number) {
+    const size_t piece = PieceOfDevice(order_, static_cast<size_t>(devices_), r, static_cast<size_t>(number));
+    return Run{static_cast<int64_t>(piece) * size, size, number * size};
+  };
+  auto [here, within] = PlacesInRun(scope, split, run(0), r);
+  for (int64_t number = 1; number < pieces; ++number) {
+    const auto [there, is_there] =
+        PlacesInRun(fmt::format("{}run_{}/", scope, number), split, run(number), r);
+    Shape mask = split.inputs[1].shape;
+    mask.set_dim(mask.rank() - 1, 1);
+    const Endpoint shaped = conversions_.Reshape(scope, fmt::format("in_run_{}", number), is_there, mask, r);
+    here = conversions_.New("SelectV2", scope, fmt::format("of_run_{}", number), r)
+               .Input(shaped)
+               .Input(there)
+               .Input(here)
+               .Build();
+    within = conversions_.New("LogicalOr", scope, fmt::format("in_runs_{}", number), r)
+                 .Input(within)
+                 .Input(is_there)
+                 .Build();
   }
   return {here, within};
 }

@@ -23,8 +23,14 @@ struct SplitNode {
 class SplitNodes {
  public:
   // All must outlive it.
-  SplitNodes(Graph* graph, StepNodes* nodes, LayoutConversions* conversions, int64_t devices, SplitBy by)
-      : graph_(*graph), nodes_(*nodes), conversions_(*conversions), devices_(devices), by_(by) {}
+  SplitNodes(Graph* graph, StepNodes* nodes, LayoutConversions* conversions, int64_t devices, SplitBy by,
+             RingOrder order)
+      : graph_(*graph),
+        nodes_(*nodes),
+        conversions_(*conversions),
+        devices_(devices),
+        by_(by),
+        order_(order) {}
 
   // Adds the copies to the graph, and what else they need there to compute their parts. By output.
   std::vector<Shards> Write(SplitNode split);
@@ -49,6 +55,12 @@ class SplitNodes {
   std::vector<Shards> FoundElements(SplitNode* split);
   // The indices of a GatherNd as they count in a device's part, and which of them lie in it.
   std::pair<Endpoint, Endpoint> OwnPlaces(const SplitNode& split, size_t r);
+  // Elements of a segment that follow each other from `first` on; they lie at `at` in the device's part.
+  struct Run {
+    int64_t first, size, at;
+  };
+  std::pair<Endpoint, Endpoint> PlacesInRun(const std::string& scope, const SplitNode& split, const Run& run,
+                                            size_t r);
   std::vector<Shards> SoftmaxOfParts(SplitNode* split);
   // A device's share of the cost, and the shapes of its parts.
   void ShareCost(SplitNode* split);
@@ -63,6 +75,7 @@ class SplitNodes {
   LayoutConversions& conversions_;
   const int64_t devices_;
   const SplitBy by_;
+  const RingOrder order_;
 };
 
 }  // namespace lanescope

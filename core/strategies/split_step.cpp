@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -13,21 +14,25 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/strategies/collective_members.h"
 #include "core/strategies/colocation.h"
 #include "core/strategies/layout_conversions.h"
 #include "core/strategies/renamed_run.h"
+#include "core/strategies/ring_attention.h"
 #include "core/strategies/split_nodes.h"
 #include "core/strategies/variables_in_parts.h"
 
 namespace lanescope {
 namespace {
 
+const Shards kNothing;
+
 // Devices that share a model, or a part of it.
 struct DeviceGroup {
-  DeviceGroup(Graph* graph, StepNodes* added, const std::vector<std::string>& names, SplitBy by)
+  DeviceGroup(Graph* graph, StepNodes* added, const std::vector<std::string>& names, const LayoutPlan& plan)
       : devices(names),
-        conversions(added, devices),
-        nodes(graph, added, &conversions, static_cast<int64_t>(devices.size()), by) {}
+        conversions(added, devices, plan.order()),
+        nodes(graph, added, &conversions, static_cast<int64_t>(devices.size()), plan.by(), plan.order()) {}
 
   const std::vector<std::string>& devices;
   LayoutConversions conversions;
@@ -37,7 +42,7 @@ struct DeviceGroup {
 class SplitWriter {
  public:
   SplitWriter(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
-              const std::vector<std::vector<std::string>>& groups)
+              const std::vector<std::vector<std::string>>& groups, const std::vector<Attention>& rings)
       : graph_(input.graph),
         spec_(input.spec),
         info_(input.info),
@@ -46,27 +51,77 @@ class SplitWriter {
         init_(nodes.init),
         forward_(nodes.forward),
         count_(groups[0].size()),
-        added_(&result_.graph),
+        added_(&result_.graph, GreatestInstance(graph_)),
         copies_(graph_.num_nodes()) {
     for (const std::vector<std::string>& devices : groups)
-      groups_.emplace_back(&result_.graph, &added_, devices, plan_.by());
+      groups_.emplace_back(&result_.graph, &added_, devices, plan_);
+    for (const Attention& ring : rings) {
+      for (const auto& [id, tensor] : ring.tensors) {
+        if (tensor != AttentionTensor::kShape) ring_of_[id] = &ring;
+      }
+      for (const NodeId end : ring.Ends()) ring_of_[end] = &ring;
+    }
   }
 
   StepGraph Run() {
     result_.spec = spec_;
-    for (const NodeId id : graph_.TopologicalOrder()) {
-      if (step_[id] == 0 && init_[id] == 0) continue;
-      IsOnEveryDevice(id) ? WriteOnDevices(id) : WriteOnce(id);
-      NoteOrigins(id);
-    }
+    for (const NodeId id : graph_.TopologicalOrder()) Write(id);
     RenameStep();
     result_.graph.extra = graph_.extra;
-    LANESCOPE_CHECK(origins_.size() == result_.graph.num_nodes());
+    LANESCOPE_CHECK(trace_.origins.size() == result_.graph.num_nodes());
     return std::move(result_);
   }
-  IdVector<NodeId, PartOfNode> TakeOrigins() { return std::move(origins_); }
+  SplitTrace TakeTrace() { return std::move(trace_); }
 
  private:
+  void Write(NodeId id) {
+    if ((step_[id] == 0 && init_[id] == 0) || !written_.insert(id).second) return;
+    if (const auto ring = ring_of_.find(id); ring != ring_of_.end()) {
+      WriteRing(*ring->second, id);
+    } else {
+      IsOnEveryDevice(id) ? WriteOnDevices(id) : WriteOnce(id);
+    }
+    NoteOrigins(id);
+  }
+
+  // A tensor that is needed before its turn, with all that it needs.
+  void WriteBefore(NodeId id) {
+    if (written_.contains(id)) return;
+    for (const Endpoint& input : graph_.node(id).inputs) WriteBefore(input.node);
+    for (const NodeId control : graph_.node(id).control_inputs) WriteBefore(control);
+    Write(id);
+  }
+
+  // One pass of an attention at its first end.
+  void WriteRing(const Attention& ring, NodeId id) {
+    const std::vector<NodeId> ends = ring.Ends();
+    if (std::ranges::find(ends, id) == ends.end() || !copies_[id].empty()) return;
+    const RingStep step{graph_,
+                        info_,
+                        plan_,
+                        &result_.graph,
+                        &added_,
+                        [&](const Layout& layout, Endpoint of) {
+                          WriteBefore(of.node);
+                          return In(layout, of);
+                        },
+                        [&](NodeId of) -> LayoutConversions& { return GroupOf(of).conversions; }};
+    auto& writer = written_rings_[&ring];
+    const auto note = [&](const std::map<NodeId, Shards>& tensors) {
+      for (const auto& [end, shards] : tensors) {
+        tensors_[{end, 0, RingAttention::LayoutOf(info_, ring, end), false}] = shards;
+        for (const Endpoint& each : shards) copies_[end].push_back(each.node);
+      }
+    };
+    if (!writer) {
+      steps_.push_back(step);
+      writer = std::make_unique<RingAttention>(steps_.back(), ring, count_, plan_.order());
+      note(writer->WriteForward());
+      NoteOrigins(ring.result.exists() ? ring.result : ring.softmax);
+    }
+    if (id != ring.result) note(writer->WriteBackward());
+  }
+
   // Also what writes variables before the first step.
   bool IsOnEveryDevice(NodeId id) const {
     if (step_[id] != 0) return !plan_.IsOnce(id);
@@ -97,10 +152,10 @@ class SplitWriter {
   // Nodes that were added since the last time are of this one.
   void NoteOrigins(NodeId id) {
     const std::vector<std::string>& devices = GroupOf(id).devices;
-    while (origins_.size() < result_.graph.num_nodes()) {
-      const NodeId written(static_cast<int>(origins_.size()));
+    while (trace_.origins.size() < result_.graph.num_nodes()) {
+      const NodeId written(static_cast<int>(trace_.origins.size()));
       const auto place = std::ranges::find(devices, result_.graph.node(written).device);
-      origins_.Add({id, place == devices.end() ? -1 : static_cast<int>(place - devices.begin())});
+      trace_.origins.Add({id, place == devices.end() ? -1 : static_cast<int>(place - devices.begin())});
     }
   }
 
@@ -122,6 +177,10 @@ class SplitWriter {
     if (again) made = Behind(scope, made, of.node, reader);
     Shards converted = GroupOf(of.node).conversions.Convert(scope, made, InfoOf(of), from, layout);
     NoteOrigins(of.node);
+    if (const auto feed = plan_.feeds().find(of.node);
+        feed != plan_.feeds().end() && feed->second == layout) {
+      for (const Endpoint& part : converted) trace_.tokens[part.node] = graph_.node(of.node).name;
+    }
     return tensors_[key] = std::move(converted);
   }
 
@@ -214,11 +273,13 @@ class SplitWriter {
   void WriteOnDevices(NodeId id) {
     const Node& node = graph_.node(id);
     DeviceGroup& group = GroupOf(id);
-    const LayoutChoice choice = ChoiceOf(id);
+    LayoutChoice choice = ChoiceOf(id);
+    const bool looks_into_ring = ReadsShapeAlone(node) && ring_of_.contains(node.inputs[0].node);
+    if (looks_into_ring) choice.inputs[0] = InParts(0);  // which nobody reads
     SplitNode split{.node = node, .inputs = {}, .outputs = {}, .choice = choice, .on_device = {}};
     std::vector<const Shards*> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      inputs.push_back(&In(choice.inputs[i], node.inputs[i], id));
+      inputs.push_back(looks_into_ring ? &kNothing : &In(choice.inputs[i], node.inputs[i], id));
       split.inputs.push_back(InfoOf(node.inputs[i]));
     }
     for (const TensorInfo& output : info_.outputs(id)) split.outputs.push_back(output);
@@ -226,7 +287,7 @@ class SplitWriter {
       Node& copy = split.on_device.emplace_back(node);
       copy.name = NameOn(id, r);
       copy.device = group.devices[r];
-      for (size_t i = 0; i < inputs.size(); ++i) copy.inputs[i] = (*inputs[i])[r];
+      for (size_t i = 0; i < inputs.size() && !looks_into_ring; ++i) copy.inputs[i] = (*inputs[i])[r];
       copy.control_inputs.clear();
       for (const NodeId control : node.control_inputs) {
         const std::vector<NodeId>& copies = copies_[control];
@@ -237,7 +298,9 @@ class SplitWriter {
         return with.exists() && IsOnEveryDevice(with) ? std::optional(NameOn(with, r)) : std::nullopt;
       });
       if (IsVariableOp(node)) BecomePart(choice.outputs[0], &copy);
+      JoinAtPlace(node, r, &copy);
     }
+    NoteOrigins(id);
     const std::vector<Shards> outputs = group.nodes.Write(std::move(split));
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Layout layout = k < choice.outputs.size() ? choice.outputs[k] : kWhole;
@@ -246,6 +309,20 @@ class SplitWriter {
     for (size_t r = 0; r < count_; ++r) {
       const NodeId copy = result_.graph.FindNode(NameOn(id, r));
       if (copy.exists()) copies_[id].push_back(copy);
+    }
+  }
+
+  // The devices at one place of several groups have a collective of their own.
+  void JoinAtPlace(const Node& node, size_t r, Node* copy) {
+    if (node.op == "NcclAllReduce") {
+      copy->attrs["shared_name"] = fmt::format("{}/place_{}", node.StringAttr("shared_name", ""), r);
+    } else if (HasInstance(node)) {
+      const NodeId key = node.inputs[kInstanceInput].node;
+      Endpoint& own = instances_[{key, r}];
+      if (own.node == NodeId())
+        own = added_.NewInstance(
+            fmt::format("{}/{}/place_{}", StrategyOf(plan_.by()), graph_.node(key).name, r));
+      copy->inputs[kInstanceInput] = own;
     }
   }
 
@@ -277,7 +354,12 @@ class SplitWriter {
   StepNodes added_;
   std::deque<DeviceGroup> groups_;  // whose members refer to each other
   IdVector<NodeId, std::vector<NodeId>> copies_;
-  IdVector<NodeId, PartOfNode> origins_;                             // by written node
+  std::set<NodeId> written_;
+  std::map<NodeId, const Attention*> ring_of_;
+  std::deque<RingStep> steps_;
+  std::map<const Attention*, std::unique_ptr<RingAttention>> written_rings_;
+  SplitTrace trace_;
+  std::map<std::pair<NodeId, size_t>, Endpoint> instances_;          // by key of the model, and place
   std::map<std::tuple<NodeId, int, Layout, bool>, Shards> tensors_;  // the last: gathered again
 };
 
@@ -285,10 +367,10 @@ class SplitWriter {
 
 StepGraph WriteSplitStep(const RewriteInput& input, const LayoutPlan& plan, const SplitStepNodes& nodes,
                          const std::vector<std::vector<std::string>>& groups,
-                         IdVector<NodeId, PartOfNode>* origins) {
-  SplitWriter writer(input, plan, nodes, groups);
+                         const std::vector<Attention>& rings, SplitTrace* trace) {
+  SplitWriter writer(input, plan, nodes, groups, rings);
   StepGraph written = writer.Run();
-  if (origins != nullptr) *origins = writer.TakeOrigins();
+  if (trace != nullptr) *trace = writer.TakeTrace();
   return written;
 }
 

@@ -12,10 +12,14 @@
 
 namespace lanescope {
 
+// The greatest instance key that the collectives of a graph have; 0: none has one.
+int32_t GreatestInstance(const Graph& graph);
+
 // Adds to the graph, which must outlive it.
 class StepNodes {
  public:
-  explicit StepNodes(Graph* graph) : graph_(graph) {}
+  // `instances`: keys of collectives that the graph gets from elsewhere go up to this one.
+  explicit StepNodes(Graph* graph, int32_t instances = 0) : graph_(graph), instances_(instances) {}
 
   NodeBuilder New(std::string_view op, const std::string& name, const std::string& device) {
     NodeBuilder node(graph_, op, name);
@@ -44,12 +48,13 @@ class StepNodes {
   std::array<Endpoint, 3> NewGroup(const std::string& scope, size_t count) {
     constexpr int32_t kGroup = 1;
     return {Number(scope + "group_size", static_cast<int32_t>(count)), Number(scope + "group_key", kGroup),
-            Number(scope + "instance_key", ++instances_)};
+            NewInstance(scope + "instance_key")};
   }
+  Endpoint NewInstance(const std::string& name) { return Number(name, ++instances_); }
 
  private:
   Graph* graph_;
-  int32_t instances_ = 0;
+  int32_t instances_;
 };
 
 }  // namespace lanescope

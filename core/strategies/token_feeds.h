@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 
 #include "core/graph/op.h"
 #include "core/inputs/run_spec.h"
@@ -15,7 +16,10 @@ namespace lanescope {
 // each place of the second axis; where a step has none, feeds of floats of three axes do. Other feeds follow
 // whose second axis is as long as one of these. Throws InvalidArgument where there are none, and where their
 // tokens do not divide, with the nearest number that does.
+// What is cut of a feed along its rows alone, as replicas and micro-batches are, is in parts as it is.
+// `parts`: tensors that are parts of feeds already, with the name of the feed: they stand for the feeds.
 std::map<NodeId, Layout> TokenFeeds(const Graph& graph, const RunSpec& spec, const GraphInfo& info,
-                                    int64_t devices, SplitBy by);
+                                    int64_t devices, SplitBy by,
+                                    const std::map<NodeId, std::string>* parts = nullptr);
 
 }  // namespace lanescope

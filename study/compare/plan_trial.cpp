@@ -90,19 +90,18 @@ Trained Train(const Workload& workload, const std::string& strategy, int devices
 
 StrategyOfPlan FindStrategyOf(const Plan& plan) {
   using sims::plans::Recompute;
-  const bool again = plan.recompute == Recompute::kFull;
-  if (plan.gpus() == 1) return {again ? "recompute" : "single", ""};
-  if (plan.cp > 1 && plan.tp > 1) return {"", "no strategy splits both matrices (tp) and sequences (cp)"};
+  const std::string again = plan.recompute == Recompute::kFull        ? "recompute"
+                            : plan.recompute == Recompute::kSelective ? "recompute-selective"
+                                                                      : "";
+  if (plan.gpus() == 1) return {again.empty() ? "single" : again, ""};
   if (plan.cp > 1 && plan.ep > 1) return {"", "no strategy splits both experts (ep) and sequences (cp)"};
   if (plan.cp > 1 && !ShardsWithinReplicas(plan))
     return {"", fmt::format("no strategy shards as {} does over GPUs that split sequences (cp)",
                             ShardingName(plan.shard))};
-  if (plan.recompute == Recompute::kSelective)
-    return {"", "no strategy computes attention alone again (recompute=selective)"};
-  // Outer factors first: replicas of stages of GPUs that share matrices.
+  // Outer factors first: replicas of stages of GPUs that share tokens, and those matrices.
   if (plan.ep > 1) {
     StrategyOfPlan how = OfExperts(plan);
-    if (again && !how.strategy.empty()) how.strategy = "recompute+" + how.strategy;
+    if (!again.empty() && !how.strategy.empty()) how.strategy = again + "+" + how.strategy;
     return how;
   }
   StrategyOfPlan how{plan.dp > 1 ? OfReplicas(plan) : "", ""};
@@ -112,9 +111,9 @@ StrategyOfPlan FindStrategyOf(const Plan& plan) {
     if (gpus > 1) how.strategy += how.strategy.empty() ? name : fmt::format("+{}:{}", name, gpus);
   };
   add(plan.vpp > 1 ? fmt::format("pipeline-interleaved-{}", plan.vpp) : "pipeline", plan.pp);
+  add("ring-attention", plan.cp);
   add(plan.sp ? "sequence-parallel" : "tensor-parallel", plan.tp);
-  add("context-parallel", plan.cp);
-  if (again) how.strategy = "recompute+" + how.strategy;
+  if (!again.empty()) how.strategy = again + "+" + how.strategy;
   return how;
 }
 

@@ -93,7 +93,7 @@ BY_REPLICAS = [("data-parallel", "two"), ("data-parallel", "four"), ("fsdp", "fo
                ("data-parallel+fsdp:2", "four")]
 BY_STAGES = [("pipeline", "two"), ("pipeline-gpipe", "two"), ("pipeline-interleaved", "two"), ("pipeline-zero-bubble", "four"),
              ("data-parallel+pipeline:2", "four")]
-BY_TENSORS = [("tensor-parallel", "two"), ("context-parallel", "two"), ("sequence-parallel", "two"),
+BY_TENSORS = [("tensor-parallel", "two"), ("context-parallel", "two"), ("ring-attention", "two"), ("sequence-parallel", "two"),
               ("fsdp+tensor-parallel:2", "four"), ("data-parallel+context-parallel:2", "four")]
 
 

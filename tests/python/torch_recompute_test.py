@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 from torch_steps import lanescope  # noqa: E402
-from torch_tensor_parallel_test import MACHINES, save  # noqa: E402
+from torch_tensor_parallel_test import MACHINES, gpt2, grouped, save  # noqa: E402
 from torch_zero_test import losses, mixtral  # noqa: E402
 
 
@@ -25,3 +25,17 @@ def test_experts_are_computed_again(tmp_path):
     for strategy, gpus in (("recompute", "two"), ("recompute+data-parallel", "two"), ("recompute+fsdp", "four")):
         assert losses(graph, tmp_path, strategy, gpus) == pytest.approx(one, rel=1e-6), (strategy, gpus)
     assert peak(graph, "recompute") < 0.95 * peak(graph, "single")
+
+
+@pytest.mark.parametrize("make", [gpt2, grouped])
+def test_products_are_kept(make, tmp_path):
+    """Law: losses are those of one device. Selectively, memory lies between that of no block and of every block computed again;
+    the GPT-2 is so small that updates are its peak."""
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = losses(graph, tmp_path, "single", "two")
+    for strategy, gpus in (("recompute-selective", "two"), ("recompute-selective+tensor-parallel", "two"),
+                           ("recompute-selective+fsdp", "four"), ("recompute-selective+context-parallel", "two")):
+        assert losses(graph, tmp_path, strategy, gpus) == pytest.approx(one, rel=1e-6), (strategy, gpus)
+    if make is grouped:
+        assert peak(graph, "recompute") < peak(graph, "recompute-selective") < peak(graph, "single")

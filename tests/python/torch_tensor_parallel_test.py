@@ -79,7 +79,7 @@ def grouped():
     return llama(shared_by=2)
 
 
-@pytest.mark.parametrize("strategy", ["sequence-parallel", "context-parallel"])
+@pytest.mark.parametrize("strategy", ["sequence-parallel", "context-parallel", "ring-attention"])
 @pytest.mark.parametrize("make", [gpt2, grouped])
 def test_trains_with_tokens_in_parts_as_whole(make, strategy, tmp_path):
     """Heads of keys and values that two heads of queries share are gathered for all of them."""
@@ -92,6 +92,85 @@ def test_trains_with_tokens_in_parts_as_whole(make, strategy, tmp_path):
         parts = train(graph, tmp_path / outer, "--strategy", f"{outer}+{strategy}:2", "--machine",
                       MACHINES / "four-virtual-gpus.json")
         assert parts == pytest.approx(one, rel=1e-6), outer
+
+
+@pytest.mark.parametrize("inner", ["tensor-parallel", "sequence-parallel"])
+@pytest.mark.parametrize("make", [gpt2, grouped])
+def test_trains_with_tokens_and_matrices_in_parts_as_whole(make, inner, tmp_path):
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    machines = {4: MACHINES / "four-virtual-gpus.json", 8: eight_virtual_gpus(tmp_path)}
+    for outer, gpus in (("", 4), ("data-parallel+", 8), ("fsdp+", 8), ("zero1+", 8), ("zero2+", 8), ("pipeline+", 8)):
+        tokens = "context-parallel:2" if outer else "context-parallel"
+        parts = train(graph, tmp_path / f"parts{outer}", "--strategy", f"{outer}{tokens}+{inner}:2", "--machine", machines[gpus])
+        assert parts == pytest.approx(one, rel=1e-6), outer
+
+
+def eight_virtual_gpus(folder):
+    names = [f"GPU:{number}" for number in range(8)]
+    devices = [{"name": "CPU:0", "kind": "host", "memory": "16GiB", "workers": 1}]
+    devices += [{"name": name, "kind": "virtual", "memory": "2GiB", "workers": 1, "copy_engines": 2, "queue": "ready-first"} for name in names]
+    ends = ["CPU:0", *names]
+    links = [{"between": [a, b], "bandwidth": "8GB/s", "latency": "6us"} for i, a in enumerate(ends) for b in ends[i + 1:]]
+    file = folder / "eight.json"
+    file.write_text(json.dumps({"name": "8 virtual GPUs", "devices": devices, "links": links}))
+    return file
+
+
+class ByHand(nn.Module):
+    """Attention in the open, with its scores capped as Gemma 2 does, masked or not."""
+
+    def __init__(self, capped, masked):
+        super().__init__()
+        self.capped, self.masked = capped, masked
+        self.table, self.attention, self.out = nn.Embedding(WORDS, 32), nn.Linear(32, 96), nn.Linear(32, WORDS)
+
+    def forward(self, words):
+        x = self.table(words)
+        batch, tokens, _ = x.shape
+        queries, keys, values = (each.view(batch, tokens, 4, 8).transpose(1, 2) for each in self.attention(x).split(32, -1))
+        scores = queries @ keys.transpose(-2, -1) / 8**0.5
+        if self.capped:
+            scores = 10 * torch.tanh(scores / 10)
+        if self.masked:
+            ones = torch.ones(tokens, tokens, dtype=torch.bool)
+            scores = scores.masked_fill(ones.triu(1) if self.capped else ~ones.tril(), float("-inf"))
+        seen = scores.softmax(-1) @ values
+        return self.out(x + seen.transpose(1, 2).reshape(batch, tokens, 32))
+
+
+@pytest.mark.parametrize("capped", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_in_the_open_goes_round(capped, masked, tmp_path):
+    """Law: no keys are gathered, whatever is done to scores, and blocks are cut where a mask hides a part of them."""
+    torch.manual_seed(1)
+    graph = save(ByHand(capped, masked), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    four = MACHINES / "four-virtual-gpus.json"
+    assert train(graph, tmp_path / "four", "--strategy", "ring-attention", "--machine", four) == pytest.approx(one, rel=1e-6)
+    lanescope("place", graph, "--strategy", "ring-attention", "--machine", four, "-o", tmp_path / "ring.pbtxt")
+    text = (tmp_path / "ring.pbtxt").read_text()
+    assert "/step_3/keys_again" in text
+    assert ("tokens_part" in text) == masked
+
+
+@pytest.mark.parametrize("make", [gpt2, grouped])
+def test_keys_and_values_go_round(make, tmp_path):
+    """Law: no keys are gathered, the mask of transformers hides half of the blocks, and every GPU has as much to do: of 16 tokens in
+    8 pieces of 2, 4 products of its own pieces and 2 of each of the other GPUs'."""
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    four = MACHINES / "four-virtual-gpus.json"
+    assert train(graph, tmp_path / "four", "--strategy", "ring-attention", "--machine", four) == pytest.approx(one, rel=1e-6)
+    assert train(graph, tmp_path / "again", "--strategy", "recompute+ring-attention", "--machine", four) == pytest.approx(one, rel=1e-6)
+    assert train(graph, tmp_path / "both", "--strategy", "ring-attention+tensor-parallel:2", "--machine", four) == pytest.approx(one, rel=1e-6)
+    file = tmp_path / "ring.pbtxt"
+    lanescope("place", graph, "--strategy", "ring-attention", "--machine", four, "-o", file)
+    names = [line.split('"')[1] for line in file.read_text().splitlines() if line.startswith("  name: ")]
+    assert not any("CollectiveGatherV2" in line for line in file.read_text().splitlines())
+    assert sum("/step_3/keys_again_" in name and name[-2] == "_" and "/keys_again_of" not in name for name in names) == 4 * 2
 
 
 def test_names_the_number_of_gpus_that_divides_the_tokens(tmp_path):

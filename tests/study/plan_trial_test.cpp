@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "study/compare/plan_trial.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "core/base/file.h"
+#include "core/graph/graph_io.h"
+#include "study/base/temporary_folder.h"
+#include "tests/study/small_transformer.h"
 #include "tests/support/paths.h"
 
 namespace lanescope::study {
@@ -48,13 +53,18 @@ TEST(PlanTrialTest, PlansHaveStrategies) {
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,pp=2,shard=zero1")).why_not, HasSubstr("stages"));
   EXPECT_EQ(StrategyFor("dp=2,recompute=full"), "recompute+data-parallel");
   EXPECT_EQ(StrategyFor("dp=4,shard=fsdp2,recompute=full"), "recompute+fsdp");
-  EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,recompute=selective")).why_not, HasSubstr("selective"));
-  EXPECT_EQ(StrategyFor("cp=2"), "context-parallel");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+context-parallel:2");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+context-parallel:2");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2,pp=2"), "data-parallel+pipeline:2+context-parallel:2");
-  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=hsdp,shard-size=2"), "fsdp+context-parallel:2");
-  EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2,tp=2")).why_not, HasSubstr("cp"));
+  EXPECT_EQ(StrategyFor("recompute=selective"), "recompute-selective");
+  EXPECT_EQ(StrategyFor("dp=2,recompute=selective"), "recompute-selective+data-parallel");
+  EXPECT_EQ(StrategyFor("dp=4,ep=2,recompute=selective"),
+            "recompute-selective+data-parallel+expert-parallel:2");
+  EXPECT_EQ(StrategyFor("cp=2"), "ring-attention");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2"), "data-parallel+ring-attention:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=fsdp2"), "fsdp+ring-attention:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,pp=2"), "data-parallel+pipeline:2+ring-attention:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=2,shard=hsdp,shard-size=2"), "fsdp+ring-attention:2");
+  EXPECT_EQ(StrategyFor("cp=2,tp=2"), "ring-attention+tensor-parallel:2");
+  EXPECT_EQ(StrategyFor("dp=2,cp=4,tp=2,sp,shard=zero1"), "zero1+ring-attention:4+sequence-parallel:2");
+  EXPECT_EQ(StrategyFor("cp=2,tp=2,pp=2"), "pipeline+ring-attention:2+tensor-parallel:2");
   EXPECT_THAT(FindStrategyOf(ParsePlan("cp=2,shard=zero1")).why_not, HasSubstr("shards as zero1 does"));
   EXPECT_THAT(FindStrategyOf(ParsePlan("dp=2,cp=2,shard=hsdp,shard-size=4")).why_not, HasSubstr("hsdp"));
 }
@@ -75,6 +85,31 @@ TEST(PlanTrialTest, PlansTrainLikeOneDevice) {
   EXPECT_THAT(TryPlan(ParsePlan("dp=2"), "llama-3.1-70b", 2, nullptr).how.why_not,
               HasSubstr("give the model's graph"));
   EXPECT_THAT(TryPlan(ParsePlan("dp=32"), graph, 2, nullptr).how.why_not, HasSubstr("32 devices"));
+}
+
+// Law: plans that split sequences, alone and with matrices, train to the loss of one device.
+TEST(PlanTrialTest, PlansOfSequencesTrainLikeOneDevice) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/model.pb";
+  const Workload workload = Transformer(8).Take();
+  WriteGraph(workload.graph(), path);
+  const RunSpec& spec = workload.spec();
+  std::string feeds;
+  for (const char* name : {"ids", "labels"}) {
+    feeds += fmt::format(
+        R"({}"{}": {{"dtype": "int32", "shape": [{}, 8], "generator": "integers", "low": 0, "high": {}}})",
+        feeds.empty() ? "" : ", ", name, Transformer::kBatch, Transformer::kWords - 1);
+  }
+  WriteFile(
+      folder.path() + "/model.run.json",
+      fmt::format(R"({{"feeds": {{{}}}, "loss": "{}", "fetches": ["{}"], "targets": ["{}"], "init": ["{}"],
+                        "batch_axis": {{"ids": 0, "labels": 0}}}})",
+                  feeds, spec.loss, spec.loss, spec.targets[0], spec.init[0]));
+  for (const char* plan : {"cp=2", "cp=2,tp=2", "cp=2,tp=2,sp", "dp=2,cp=2,tp=2,shard=fsdp2"}) {
+    const PlanTrial trial = TryPlan(ParsePlan(plan), path, 3, nullptr);
+    EXPECT_EQ(trial.how.why_not, "") << plan;
+    EXPECT_NEAR(trial.loss / trial.whole, 1, 1e-6) << plan;
+  }
 }
 
 }  // namespace

@@ -189,6 +189,27 @@ TEST(RecomputeTest, LessMemoryForOneMoreForwardPass) {
   EXPECT_LT(ns, 1.4 * whole_ns);
 }
 
+// Law: selectively, what multiplies matrices is kept, and what moves bytes is computed again.
+TEST(RecomputeTest, SelectivelyProductsAreKept) {
+  const Workload workload = Blocks(12, "h/", 4096).Take();
+  const RooflineCost costs;
+  const Machine machine = OneCudaLikeGpu();
+  const RewriteInput input{workload.graph(), workload.spec(), workload.info(), machine, costs};
+  const StepGraph step = RecomputeSelectively(input);
+  const Node& again = step.graph.node(step.graph.FindNode("recompute/h/1/t"));
+  EXPECT_EQ(step.graph.node(again.inputs[0].node).name, "h/1/xw");
+  EXPECT_EQ(CountOf("MatMul", step.graph), CountOf("MatMul", workload.graph()));
+  EXPECT_GT(CountOf("MatMul", RecomputeBlocks(input).graph), CountOf("MatMul", workload.graph()));
+  const auto peak = [&](const std::string& strategy) {
+    const Schedule schedule = CompileStep(Place(workload, strategy, machine, costs), machine);
+    return *std::ranges::max_element(schedule.peak_bytes);
+  };
+  EXPECT_LT(peak("recompute-selective"), peak("single"));
+  EXPECT_GT(peak("recompute-selective"), peak("recompute"));
+  EXPECT_EQ(LossAfter(workload, "recompute-selective", VirtualMachine(1, 1), 3),
+            LossAfter(workload, "single", VirtualMachine(1, 1), 3));
+}
+
 // Law: a product computes the same as its factors, up to rounding; dropout's numbers differ by replica, so
 // there is none of it here.
 TEST(RecomputeTest, StandsBeforeEveryStrategy) {
@@ -196,6 +217,8 @@ TEST(RecomputeTest, StandsBeforeEveryStrategy) {
   const double one = LossAfter(certain, "single", VirtualMachine(1, 1), 3);
   for (const auto& [strategy, gpus] : {std::pair<const char*, int>{"recompute+data-parallel", 2},
                                        {"recompute+fsdp", 2},
+                                       {"recompute-selective+fsdp", 2},
+                                       {"recompute-selective+pipeline", 2},
                                        {"recompute+pipeline", 2},
                                        {"recompute+pipeline-interleaved", 2},
                                        {"recompute+pipeline-zero-bubble", 4},

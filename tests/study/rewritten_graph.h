@@ -35,6 +35,12 @@ inline int64_t CountOf(std::string_view op, const Graph& graph) {
   return std::ranges::count(graph.nodes(), op, &Node::op);
 }
 
+// The shape of a node's first output there.
+inline Shape ShapeIn(const StepGraph& step, const std::string& node) {
+  const Workload written("written", step.graph, step.spec);
+  return written.info().of({written.graph().FindNode(node), 0}).shape;
+}
+
 // A variable's part on the second GPU of a group.
 inline Shape PartOnRank1(const std::string& variable, const Graph& graph) {
   return graph.node(graph.FindNode("rank_1/" + variable)).GetShapeAttr("shape");

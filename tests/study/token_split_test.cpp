@@ -4,105 +4,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "core/strategies/collective_members.h"
 #include "core/strategies/graph_strategy.h"
-#include "graphs/ops.h"
-#include "graphs/optimizer.h"
 #include "study/workload/placing.h"
 #include "tests/study/rewritten_graph.h"
+#include "tests/study/small_transformer.h"
 
 namespace lanescope::study {
 namespace {
 
-namespace op = graphs::op;
-using graphs::Scope;
 using ::testing::HasSubstr;
 
-constexpr int64_t kBatch = 16, kHeads = 4, kHeadSize = 2, kColumns = kHeads * kHeadSize, kWords = 12;
-
-// A transformer with RMS norms, causal attention and a loss over all words. `tokens`: of a sequence.
-class Transformer {
- public:
-  explicit Transformer(int64_t tokens, int layers = 1) : tokens_(tokens) {
-    const Endpoint ids = Words("ids"), labels = Words("labels");
-    Endpoint x = op::GatherV2(s_, Weight("table", Shape{kWords, kColumns}), ids, 0);
-    const Endpoint places = Weight("places", Shape{tokens_, kColumns});
-    x = op::AddV2(s_, x, places);
-    for (int layer = 0; layer < layers; ++layer) {
-      layer_ = "h" + std::to_string(layer) + "_";
-      x = op::AddV2(s_, x, Attention(Norm("norm_1", x)));
-      x = op::AddV2(s_, x, Perceptron(Norm("norm_2", x)));
-    }
-    const Endpoint logits = Product(Norm("norm", x), "head", kColumns, kWords);
-    const Endpoint logs = op::LogSoftmax(s_, op::Reshape(s_, logits, {-1, int(kWords)}));
-    const Endpoint hot = op::OneHot(s_, op::Reshape(s_, labels, {-1}), int(kWords), 1.0f, 0.0f);
-    const Endpoint chosen = op::Sum(s_, op::Mul(s_, logs, hot), {1});
-    const Endpoint loss = op::Mul(s_, op::Mean(s_, chosen, {0}), -1.0f);
-    graphs::GradientDescentOptimizer descent(0.1f);
-    const Endpoint step = descent.Minimize(s_, loss);
-    const Endpoint init = graphs::InitializeVariables(s_);
-    spec_.loss = s_.graph().TensorName(loss);
-    spec_.fetches = {spec_.loss};
-    spec_.targets = {s_.graph().node(step.node).name};
-    spec_.init = {s_.graph().node(init.node).name};
-  }
-  Workload Take() { return {"model", s_.Take(), spec_}; }
-
- private:
-  Endpoint Words(const std::string& name) {
-    FeedSpec& feed = spec_.feeds[name];
-    feed.dtype = DataType::kInt32;
-    feed.shape = Shape{kBatch, tokens_};
-    feed.generator = "integers";
-    feed.high = kWords - 1;
-    spec_.batch_axis[name] = 0;
-    return op::Placeholder(s_, DataType::kInt32, {.name = name, .shape = {kUnknownDim, tokens_}});
-  }
-  Endpoint Weight(const std::string& name, const Shape& shape) {
-    std::vector<float> values(static_cast<size_t>(shape.NumElements()));
-    for (size_t i = 0; i < values.size(); ++i)
-      values[i] = 0.4f * std::sin(static_cast<float>(7 * i + name.size()));
-    return s_.NewVariable(Tensor::FromValues(shape, values), {.name = layer_ + name}).value;
-  }
-  Endpoint Product(Endpoint x, const std::string& name, int64_t rows, int64_t columns) {
-    const Endpoint flat = op::Reshape(s_, x, {-1, int(rows)});
-    const Endpoint y = op::MatMul(s_, flat, Weight(name, Shape{rows, columns}));
-    return op::Reshape(s_, y, {-1, int(tokens_), int(columns)});
-  }
-  Endpoint Norm(const std::string& name, Endpoint x) {
-    const Endpoint squares = op::Mean(s_, op::Square(s_, x), {2}, {.keep_dims = true});
-    const Endpoint unit = op::Mul(s_, x, op::Rsqrt(s_, op::AddV2(s_, squares, 1e-5f)));
-    return op::Mul(s_, unit, Weight(name, Shape{kColumns}));
-  }
-  Endpoint InHeads(Endpoint x, const std::string& name) {
-    const Endpoint y = Product(x, name, kColumns, kColumns);
-    const Endpoint heads = op::Reshape(s_, y, {-1, int(tokens_), int(kHeads), int(kHeadSize)});
-    return op::Transpose(s_, heads, {0, 2, 1, 3});
-  }
-  Endpoint Attention(Endpoint x) {
-    const Endpoint q = InHeads(x, "q"), k = InHeads(x, "keys"), v = InHeads(x, "values");
-    const Endpoint scores = op::BatchMatMulV2(s_, q, k, {.adj_y = true});
-    std::vector<float> mask(static_cast<size_t>(tokens_ * tokens_));
-    for (int64_t row = 0; row < tokens_; ++row)
-      for (int64_t column = row + 1; column < tokens_; ++column)
-        mask[static_cast<size_t>(row * tokens_ + column)] = -1e9f;
-    const Endpoint causal =
-        op::AddV2(s_, scores, s_.Constant(Tensor::FromValues(Shape{tokens_, tokens_}, mask), "mask"));
-    const Endpoint heads = op::BatchMatMulV2(s_, op::Softmax(s_, causal), v);
-    const Endpoint turned = op::Transpose(s_, heads, {0, 2, 1, 3});
-    return Product(op::Reshape(s_, turned, {-1, int(tokens_), int(kColumns)}), "out", kColumns, kColumns);
-  }
-  Endpoint Perceptron(Endpoint x) {
-    return Product(op::Relu(s_, Product(x, "up", kColumns, 4 * kColumns)), "down", 4 * kColumns, kColumns);
-  }
-
-  const int64_t tokens_;
-  std::string layer_;
-  Scope s_;
-  RunSpec spec_;
-};
+constexpr int64_t kBatch = Transformer::kBatch, kHeads = Transformer::kHeads,
+                  kColumns = Transformer::kColumns, kWords = Transformer::kWords;
 
 int64_t PeakOfGpus(const Workload& workload, const std::string& strategy, const Machine& machine) {
   const PlacedGraph placed = Place(workload, strategy, machine, RooflineCost());
@@ -125,6 +43,55 @@ TEST(TokenSplitTest, TrainsLikeOneDevice) {
       EXPECT_NEAR(LossAfter(workload, product, VirtualMachine(4, 1), 4) / one, 1, 1e-6) << product;
     }
   }
+}
+
+// Law: in products tokens are shared as they are alone, though a feed is cut into rows before.
+TEST(TokenSplitTest, ProductsShareTokens) {
+  const Workload workload = Transformer(8).Take();
+  for (const std::string outer : {"data-parallel", "fsdp", "zero1"}) {
+    const StepGraph written = StepBy(outer + "+context-parallel:2", workload, 4);
+    EXPECT_EQ(ShapeIn(written, "rank_1/replica_1/BatchMatMulV2"), (Shape{kBatch / 2, kHeads, 4, 8})) << outer;
+  }
+  const StepGraph stages = StepBy("pipeline+sequence-parallel:2", workload, 4);
+  EXPECT_GT(CountOf("CollectiveReduceScatterV2", stages.graph), 0);
+}
+
+// Law: of GPUs that share tokens, each may be several that share matrices: queries are of a part of the
+// tokens and of the heads, keys of all tokens and the same heads.
+TEST(TokenSplitTest, TokensAndMatricesTogether) {
+  const Workload workload = Transformer(8).Take();
+  const StepGraph written = StepBy("context-parallel+tensor-parallel:2", workload, 4);
+  EXPECT_EQ(ShapeIn(written, "rank_1/rank_1/BatchMatMulV2"), (Shape{kBatch, kHeads / 2, 4, 8}));
+  for (const char* name : {"h0_q", "h0_up"}) {
+    const Shape whole = workload.graph().node(workload.graph().FindNode(name)).GetShapeAttr("shape");
+    EXPECT_EQ(PartOnRank1(std::string("rank_1/") + name, written.graph),
+              (Shape{whole.dim(0), whole.dim(1) / 2}));
+  }
+  const double one = LossAfter(workload, "single", VirtualMachine(1, 1), 4);
+  for (const std::string inner : {"tensor-parallel", "sequence-parallel"}) {
+    const std::string both = "context-parallel+" + inner + ":2";
+    EXPECT_NEAR(LossAfter(workload, both, VirtualMachine(4, 1), 4) / one, 1, 1e-6) << both;
+    for (const std::string outer : {"data-parallel", "fsdp", "zero1", "zero2", "pipeline"}) {
+      const std::string product = outer + "+context-parallel:2+" + inner + ":2";
+      EXPECT_NEAR(LossAfter(workload, product, VirtualMachine(8, 1), 4) / one, 1, 1e-6) << product;
+    }
+  }
+}
+
+// Law: no two collectives of a step have one instance key, whoever has written them.
+TEST(TokenSplitTest, KeysOfCollectivesDiffer) {
+  const Workload workload = Transformer(8).Take();
+  const StepGraph written = StepBy("fsdp+context-parallel:2+sequence-parallel:2", workload, 8);
+  const Graph& graph = written.graph;
+  const CollectiveMembers members(graph);
+  std::map<int32_t, NodeId> first_of;
+  for (const NodeId id : graph.node_ids()) {
+    if (!HasInstance(graph.node(id))) continue;
+    const Tensor* key = &graph.node(graph.node(id).inputs[kInstanceInput].node).GetTensorAttr("value");
+    const NodeId first = members.Of(id).front();
+    EXPECT_EQ(first_of.emplace(*key->data<int32_t>(), first).first->second, first) << graph.node(id).name;
+  }
+  EXPECT_GT(first_of.size(), 10u);
 }
 
 // Law: by matrices and tokens, matrices lie as by matrices alone, and norms are whole; instead of two sums a
