@@ -6,6 +6,7 @@
 
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/tensor_access.h"
+#include "exec/run/fused_kernel.h"
 
 namespace lanescope::exec {
 namespace {
@@ -80,7 +81,13 @@ void FusedBlock::Shift(int64_t elements) {
 
 void FusedBlock::Run(KernelContext& launch) {
   std::byte* const memory = ThreadScratch<FusedBlock, std::byte>((unit_.slots + kSpread) * slot_bytes());
-  for (Member& member : members_) RunMember(launch, memory, &member);
+  for (Member& member : members_) {
+    try {
+      RunMember(launch, memory, &member);
+    } catch (const Error& error) {
+      throw MemberError(error, member.fused->node.node);
+    }
+  }
 }
 
 int64_t FusedBlock::slot_bytes() const {
@@ -155,7 +162,9 @@ void FusedBlock::PlaceInput(size_t k, Member* member) const {
     const auto number = static_cast<size_t>(-1 - input);
     const Part made = unit_.run == 1 ? member->part : PartOf(fused_[number].one_a_row);
     place = PlaceOfMade(number);
-    member->context.SetInput(k, RefOf(operand.dtype, made.Full()));
+    // The only row's number is one for all: ops that take a scalar know it as such.
+    const bool one = fused.role == FusionRole::kElementWise && made.size() == 1 && member->part.size() > 1;
+    member->context.SetInput(k, RefOf(operand.dtype, one ? Shape{} : made.Full()));
   } else if (fused.role == FusionRole::kReduction && k == 1) {
     place = {.memory = Memory::kAxis};
     member->context.SetInput(k, RefOf(DataType::kInt32, Shape{1}));
