@@ -394,7 +394,12 @@ class RandomArithmetic {
     };
     const Endpoint centre = mean(name + "/mean", x.endpoint);
     const Endpoint difference = Add("SquaredDifference", name + "/difference", {x.endpoint, centre});
-    const Endpoint scale = Add("Rsqrt", name + "/scale", {mean(name + "/variance", difference)});
+    const Known epsilon =
+        Cast(name + "/epsilon",
+             {builder_.Const(name + "/float", Tensor::Scalar(0.001f)), DataType::kFloat, Shape{}}, x.dtype);
+    const Endpoint variance =
+        Add("AddV2", name + "/more", {mean(name + "/variance", difference), epsilon.endpoint});
+    const Endpoint scale = Add("Rsqrt", name + "/scale", {variance});
     const Endpoint centred = Add("Sub", name + "/centred", {x.endpoint, centre});
     Keep(Add("Mul", name, {centred, scale}), x.dtype, x.shape);
   }
