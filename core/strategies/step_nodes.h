@@ -15,7 +15,9 @@ namespace lanescope {
 // Adds to the graph, which must outlive it.
 class StepNodes {
  public:
-  explicit StepNodes(Graph* graph) : graph_(graph) {}
+  // `read`: the graph whose nodes are written again beside those that are added: collectives get no key that
+  // one of its own has.
+  StepNodes(Graph* graph, const Graph& read);
 
   NodeBuilder New(std::string_view op, const std::string& name, const std::string& device) {
     NodeBuilder node(graph_, op, name);
@@ -49,7 +51,7 @@ class StepNodes {
 
  private:
   Graph* graph_;
-  int32_t instances_ = 0;
+  int32_t instances_ = 0;  // the last key
 };
 
 }  // namespace lanescope
