@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <random>
 #include <string>
@@ -108,7 +109,7 @@ class RandomAttention {
       case 4: {
         const Endpoint hidden =
             Op("Greater", name + "/hidden", {Other(name + "/mask"), Number(name + "/half", 0.5)});
-        const Endpoint low = Number(name + "/low", Random(2) == 0 ? -1e9 : 0);
+        const Endpoint low = Number(name + "/low", Random(3) == 0 ? -INFINITY : Random(2) == 0 ? -1e9 : 0);
         return matrices_.push_back(Op("SelectV2", name, {hidden, low, x}));
       }
       case 5: {
