@@ -46,7 +46,7 @@ void ExpectWithin(const Tensor& a, const Tensor& b, double tolerance, const std:
 
 // `LANESCOPE_SEEDS=from-to` takes others.
 TEST(RandomAttention, IsTheSameWithFusion) {
-  unsigned from = 0, to = 200;
+  unsigned from = 0, to = 120;
   if (const char* seeds = std::getenv("LANESCOPE_SEEDS"); seeds != nullptr) {
     ASSERT_EQ(std::sscanf(seeds, "%u-%u", &from, &to), 2);
   }
@@ -56,7 +56,7 @@ TEST(RandomAttention, IsTheSameWithFusion) {
     const RandomAttention random(seed, dtype, seed % 5 == 0 ? 400 : 40);
     const auto apart = FetchesOf(random, false, 1, &without);
     const auto together = FetchesOf(random, true, 1, &with_products);
-    const auto shared = FetchesOf(random, true, 3, &with_products);
+    const auto shared = FetchesOf(random, true, 2, &with_products);
     for (size_t i = 0; i < apart.size(); ++i) {
       const std::string what = "seed " + std::to_string(seed) + ", " + random.fetches()[i];
       if (dtype == DataType::kFloat) ExpectWithin<float>(apart[i], together[i], 1e-4, what);
