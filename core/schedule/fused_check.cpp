@@ -75,6 +75,8 @@ class FusedChecker {
       const auto maker = static_cast<size_t>(-1 - input);
       if (maker >= i) Broken(member, "reads what is not made yet");
       if (!(Source(wanted) == Endpoint{nodes_[maker].node, 0})) Broken(member, "reads another node's result");
+      if (IsUpdate(i) && k != static_cast<size_t>(GradientInput(node(i).op)) && group_[i] == group_[maker])
+        Broken(member, "reads a number that its own launch makes");
       const bool in_memory = nodes_[maker].output >= 0;
       const bool in_blocks = InBlocks(i) || (IsUpdate(i) && group_[i] == group_[maker]);
       if (!in_memory && (!in_blocks || !InBlocks(maker))) Broken(member, "reads what is in no memory");

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/strategies/collective_members.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
-
-#include "core/strategies/step_nodes.h"
 
 namespace lanescope {
 namespace {
@@ -23,19 +20,6 @@ bool HasInstance(const Node& node) {
   const bool has_keys = node.op == "CollectiveReduceV2" || node.op == "CollectiveGatherV2" ||
                         node.op == "CollectiveReduceScatterV2";
   return has_keys && node.inputs.size() > kInstanceInput;
-}
-
-int32_t GreatestInstance(const Graph& graph) {
-  int32_t greatest = 0;
-  for (const Node& node : graph.nodes()) {
-    if (!HasInstance(node)) continue;
-    const Node& key = graph.node(node.inputs[kInstanceInput].node);
-    if (key.op != "Const") continue;
-    const Tensor& value = key.GetTensorAttr("value");
-    if (value.dtype() == DataType::kInt32 && value.NumElements() == 1)
-      greatest = std::max(greatest, *value.data<int32_t>());
-  }
-  return greatest;
 }
 
 CollectiveMembers::CollectiveMembers(const Graph& graph) : collectives_(graph.num_nodes(), 0), members_(1) {

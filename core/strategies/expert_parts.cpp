@@ -34,7 +34,7 @@ class Splitter {
         parts_(parts),
         stacks_(graph, info),
         whole_(graph.num_nodes()),
-        added_(&result_.graph) {}
+        added_(&result_.graph, graph_) {}
 
   ExpertParts Run() {
     CheckExperts();

@@ -15,6 +15,7 @@
 #include "core/strategies/block_collectives.h"
 #include "core/strategies/block_readers.h"
 #include "core/strategies/collective_members.h"
+#include "core/strategies/gathered_blocks.h"
 #include "core/strategies/needed_nodes.h"
 #include "core/strategies/parameter_copies.h"
 #include "core/strategies/renamed_run.h"
@@ -41,13 +42,13 @@ class Writer {
             graph_, [this](NodeId id) { return at(id).replica < 0; }, sharding.parts),
         members_(graph_),
         new_ids_(graph_.num_nodes()),
+        blocks_(graph_, info_, parts_, nodes_),
         readers_(devices[0].size()),
-        added_(&result_.graph, GreatestInstance(graph_)),
+        added_(&result_.graph, graph_),
         copies_(graph_, parts_, &result_.graph, &added_, fmt::format("{}/", sharding.strategy)),
         over_(devices.size()) {
     for (const std::vector<std::string>& of_place : devices_)
       collectives_.emplace_back(&added_, of_place, sharding.parts);
-    FindGathered();
     FindScattered();
   }
 
@@ -93,7 +94,7 @@ class Writer {
   // --- nodes as they were ---
 
   void Write(NodeId id) {
-    if (shards_.contains({id, 0})) return;  // somebody has needed it before its turn
+    if (shards_.contains({id, 0})) return;  // something before it has asked for its parts
     if (parts_.IsVariable(id)) {
       WriteVariable(id);
     } else if (const NodeId variable = parts_.UpdatedBy(id); variable.exists()) {
@@ -301,27 +302,8 @@ class Writer {
   const Shards& Gathered(Endpoint of, int pass) {
     const std::tuple key{of.node, of.output, pass};
     if (const auto known = gathered_.find(key); known != gathered_.end()) return known->second;
-    const auto block = together_.find(BlockKey(of, pass));
-    if (block != together_.end() && std::ranges::find(block->second, of) != block->second.end())
-      Gather(block->second, pass);
-    else
-      Gather({of}, pass);
+    Gather(blocks_.With(of, pass), pass);
     return gathered_.at(key);
-  }
-
-  using BlockOfPass = std::tuple<std::string, int, DataType>;
-  BlockOfPass BlockKey(Endpoint of, int pass) const {
-    return {BlockOf(parts_.NameOfVariable(of.node)), pass, RemoveRef(info_.of(of).dtype)};
-  }
-  void FindGathered() {
-    for (const NodeId id : graph_.TopologicalOrder()) {
-      if (at(id).replica != 0) continue;
-      for (const Endpoint& input : graph_.node(id).inputs) {
-        if (!parts_.IsReadAnyTime(input.node)) continue;
-        std::vector<Endpoint>& block = together_[BlockKey(input, at(id).pass)];
-        if (std::ranges::find(block, input) == block.end()) block.push_back(input);
-      }
-    }
   }
 
   void Gather(const std::vector<Endpoint>& all, int pass) {
@@ -382,7 +364,7 @@ class Writer {
   IdVector<NodeId, NodeId> new_ids_;  // of what is written whole
   std::map<std::pair<NodeId, int>, Shards> shards_;
   std::map<std::tuple<NodeId, int, int>, Shards> gathered_;  // by output and pass
-  std::map<BlockOfPass, std::vector<Endpoint>> together_;
+  const GatheredBlocks blocks_;
   std::map<std::tuple<std::string, DataType, Total>, std::vector<NodeId>> summed_together_;  // by block
   std::map<NodeId, const std::vector<NodeId>*> summed_with_;
   BlockReaders readers_;

@@ -51,7 +51,7 @@ class SplitWriter {
         init_(nodes.init),
         forward_(nodes.forward),
         count_(groups[0].size()),
-        added_(&result_.graph, GreatestInstance(graph_)),
+        added_(&result_.graph, graph_),
         copies_(graph_.num_nodes()) {
     for (const std::vector<std::string>& devices : groups)
       groups_.emplace_back(&result_.graph, &added_, devices, plan_);

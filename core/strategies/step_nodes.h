@@ -12,14 +12,12 @@
 
 namespace lanescope {
 
-// The greatest instance key that the collectives of a graph have; 0: none has one.
-int32_t GreatestInstance(const Graph& graph);
-
 // Adds to the graph, which must outlive it.
 class StepNodes {
  public:
-  // `instances`: keys of collectives that the graph gets from elsewhere go up to this one.
-  explicit StepNodes(Graph* graph, int32_t instances = 0) : graph_(graph), instances_(instances) {}
+  // `read`: the graph whose nodes are written again beside those that are added: collectives get no key that
+  // one of its own has.
+  StepNodes(Graph* graph, const Graph& read);
 
   NodeBuilder New(std::string_view op, const std::string& name, const std::string& device) {
     NodeBuilder node(graph_, op, name);
@@ -54,7 +52,7 @@ class StepNodes {
 
  private:
   Graph* graph_;
-  int32_t instances_;
+  int32_t instances_ = 0;  // the last key
 };
 
 }  // namespace lanescope

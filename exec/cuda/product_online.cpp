@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "exec/cuda/fused_expression.h"
@@ -16,13 +17,13 @@ bool ProductWriter::DependsOn(size_t i, size_t on) const {
          });
 }
 
-// A constant of the graph, one number, which is zero.
-bool ProductWriter::IsZero(int input) const {
+// A constant of the graph, one number, which is this one.
+bool ProductWriter::IsNumber(int input, double number) const {
   if (input < 0) return false;
   const auto& constant = schedule_.RootValue(schedule_.Inputs(command_)[static_cast<size_t>(input)]).constant;
   if (constant == nullptr || constant->NumElements() != 1) return false;
-  if (constant->dtype() == DataType::kFloat) return *constant->data<float>() == 0;
-  return constant->dtype() == DataType::kDouble && *constant->data<double>() == 0;
+  if (constant->dtype() == DataType::kFloat) return *constant->data<float>() == static_cast<float>(number);
+  return constant->dtype() == DataType::kDouble && *constant->data<double>() == number;
 }
 
 // Follows what the products read back to the softmax.
@@ -40,7 +41,7 @@ bool ProductWriter::FindChain(OnlineSoftmax* found) const {
         if (before || (selects && k == 0)) return false;
         before = maker;
       } else if (selects && k > 0) {
-        if (!IsZero(input)) return false;
+        if (!IsNumber(input, 0)) return false;
       } else if (input < 0 && level_.at(maker) > 0) {
         if (!OneARow(maker)) return false;
         by_row = true;
@@ -87,6 +88,7 @@ void ProductWriter::WriteOnline(const OnlineSoftmax& online, std::span<const Pro
   const std::vector<size_t> folding = FoldedIn(0, &needed);
   DeclareSums(readers);
   OpenColumnTiles();
+  if (const auto mask = FindMask(online, folding)) SkipHiddenTile(*mask);
   MakeTiles(needed);
   const size_t y = online.matrices;
   Line(fmt::format("T y{}[kMicro][kMicro];", y));
@@ -109,6 +111,62 @@ void ProductWriter::WriteOnline(const OnlineSoftmax& online, std::span<const Pro
   ComputeOnesARow(1);
   FinishSums(online, readers);
   for (const ProductReader& reader : readers) StoreSum(reader);
+}
+
+bool ProductWriter::IsOfProducts(int input) const {
+  return input < 0 && std::ranges::any_of(members_, [&](size_t product) {
+           return IsProduct(product) && DependsOn(static_cast<size_t>(-1 - input), product);
+         });
+}
+
+// The softmax reads the masked scores, and so do all other folds, which are maxima: -infinity changes none.
+std::optional<ScoreMask> ProductWriter::FindMask(const OnlineSoftmax& online,
+                                                 std::span<const size_t> folding) const {
+  const int input = nodes_[online.softmax].inputs[0];
+  const bool only_maxima = std::ranges::all_of(folding, [&](size_t i) {
+    return i == online.softmax || (node(i).op == "Max" && nodes_[i].inputs[0] == input);
+  });
+  if (input >= 0 || !only_maxima) return std::nullopt;
+  const auto masked = static_cast<size_t>(-1 - input);
+  const std::string_view op = node(masked).op;
+  const std::vector<int>& inputs = nodes_[masked].inputs;
+  if (op == "Add" || op == "AddV2") {
+    for (size_t k = 0; k < 2; ++k) {
+      if (!IsOfProducts(inputs[k]) && IsOfProducts(inputs[1 - k]))
+        return ScoreMask{masked, k, ScoreMask::Hides::kMinusInfinity};
+    }
+  }
+  if ((op == "Select" || op == "SelectV2") && !IsOfProducts(inputs[0])) {
+    if (IsNumber(inputs[1], -INFINITY)) return ScoreMask{masked, 0, ScoreMask::Hides::kTrue};
+    if (IsNumber(inputs[2], -INFINITY)) return ScoreMask{masked, 0, ScoreMask::Hides::kFalse};
+  }
+  return std::nullopt;
+}
+
+// A tile of which no thread sees an element is not multiplied: all its weights are zeros. Of a causal mask
+// those are the tiles above the diagonal.
+void ProductWriter::SkipHiddenTile(const ScoreMask& mask) {
+  std::set<size_t> needed;
+  const int input = nodes_[mask.node].inputs[mask.operand];
+  if (input < 0 && !OneARow(static_cast<size_t>(-1 - input))) needed.insert(static_cast<size_t>(-1 - input));
+  needed = NeededFor(needed);
+  Line("int seen = 0;");
+  OpenElements(needed);
+  Names known;
+  ComputeFull(needed, &known);
+  const std::string element = Operand(mask.node, mask.operand, "e", &known);
+  switch (mask.hides) {
+    case ScoreMask::Hides::kTrue:
+      Line(fmt::format("seen |= {} ? 0 : 1;", element));
+      break;
+    case ScoreMask::Hides::kFalse:
+      Line(fmt::format("seen |= {} ? 1 : 0;", element));
+      break;
+    case ScoreMask::Hides::kMinusInfinity:
+      Line(fmt::format("seen |= {} == -T(INFINITY) ? 0 : 1;", element));
+  }
+  CloseElements();
+  Line("if (__syncthreads_or(seen) == 0) continue;");
 }
 
 // Where a row has a larger score than before, what it has summed up so far is scaled.

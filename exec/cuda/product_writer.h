@@ -2,6 +2,7 @@
 // Writes a kernel of a launch with products. Private to exec/cuda/fused_products.cpp.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,14 @@ struct OnlineSoftmax {
   size_t matrices;              // what the products read
   std::vector<size_t> in_tile;  // between both, in order: factors and selections that a tile knows
   std::vector<size_t> at_end;   // those by row that are known at the end of the row
+};
+
+// A node whose scores are -infinity where a mask says so, whatever the products make: `operand` is the mask.
+struct ScoreMask {
+  enum class Hides : uint8_t { kTrue, kFalse, kMinusInfinity };  // the mask's elements that hide a score
+  size_t node;
+  size_t operand;
+  Hides hides;
 };
 
 // Names in the text beside those of MemberText: of row i and column j of a thread's tile x<n>[i][j] is what
@@ -55,7 +64,10 @@ class ProductWriter : private MemberText {
   std::optional<OnlineSoftmax> FindOnline(std::span<const ProductReader> readers) const;
   bool FindChain(OnlineSoftmax* found) const;
   bool DependsOn(size_t i, size_t on) const;
-  bool IsZero(int input) const;
+  bool IsNumber(int input, double number) const;
+  bool IsOfProducts(int input) const;
+  std::optional<ScoreMask> FindMask(const OnlineSoftmax& online, std::span<const size_t> folding) const;
+  void SkipHiddenTile(const ScoreMask& mask);
 
   std::string ValueOf(size_t i) const override;
   std::string RowNumber(const std::string& name) const override { return name + "[i]"; }

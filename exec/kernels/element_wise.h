@@ -13,6 +13,20 @@ namespace lanescope::exec {
 // Throws Unimplemented when a table has no loop for the type.
 [[noreturn]] void ThrowNoLoop(const Node& node, DataType dtype);
 
+// One of both: all that a kernel does once shapes are known, and nothing in its operands can make it fail.
+struct ElementLoop {
+  UnaryLoop unary = nullptr;
+  BinaryLoop binary = nullptr;
+
+  bool exists() const { return unary != nullptr || binary != nullptr; }
+};
+// Kernels that may have such a loop. Who knows the shapes calls it without planning a launch: launches of
+// several nodes do, block after block.
+class LoopKernel : public Kernel {
+ public:
+  virtual ElementLoop OnlyLoop() const = 0;
+};
+
 // output(0) = loop(input(0)), element by element.
 void RunUnary(KernelContext& context, UnaryLoop loop);
 // output(0) = loop(input(0), input(1)) with broadcasting.

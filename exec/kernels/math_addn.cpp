@@ -7,10 +7,11 @@
 namespace lanescope::exec {
 namespace {
 
-class AddNKernel final : public Kernel {
+class AddNKernel final : public LoopKernel {
  public:
   explicit AddNKernel(const Node& node)
       : op_(node),
+        inputs_(node.inputs.size()),
         add_(HostLoops().binary[static_cast<size_t>(BinaryOp::kAdd)]
                                [static_cast<size_t>(LoopTypeOf(node.op, node.TypeAttr("T")))]) {}
 
@@ -20,6 +21,7 @@ class AddNKernel final : public Kernel {
     context.team().ParallelFor(shape.NumElements(), kElementGrain,
                                [&](int64_t begin, int64_t end) { AddBlock(context, begin, end); });
   }
+  ElementLoop OnlyLoop() const override { return {.binary = inputs_ == 2 ? add_ : nullptr}; }
 
  private:
   // All sums but the last go to a small buffer, because the output may be the memory of any input.
@@ -40,6 +42,7 @@ class AddNKernel final : public Kernel {
   }
 
   SameShapesOp op_;
+  size_t inputs_;
   BinaryLoop add_;
 };
 

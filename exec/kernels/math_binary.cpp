@@ -39,7 +39,7 @@ void CheckDivisor(const TensorRef& b, Divisor rule) {
   }
 }
 
-class BinaryKernel final : public Kernel {
+class BinaryKernel final : public LoopKernel {
  public:
   BinaryKernel(BinaryLoop loop, Divisor rule) : loop_(loop), rule_(rule) {}
   void Compute(KernelContext& context) override {
@@ -49,19 +49,21 @@ class BinaryKernel final : public Kernel {
     }
     RunBinary(context, loop_);
   }
+  ElementLoop OnlyLoop() const override { return {.binary = rule_ == Divisor::kAny ? loop_ : nullptr}; }
 
  private:
   BinaryLoop loop_;
   Divisor rule_;
 };
 
-class GradientKernel final : public Kernel {
+class GradientKernel final : public LoopKernel {
  public:
   GradientKernel(const Node& node, BinaryLoop loop) : op_(node), loop_(loop) {}
   void Compute(KernelContext& context) override {
     op_.Plan(context);
     RunBinary(context, loop_);
   }
+  ElementLoop OnlyLoop() const override { return {.binary = loop_}; }
 
  private:
   SameShapesOp op_;

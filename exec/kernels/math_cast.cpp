@@ -27,10 +27,11 @@ CastLoop CastBetween(DataType from, DataType to) {
   return HostLoops().cast[static_cast<size_t>(source)][static_cast<size_t>(target)];
 }
 
-class CastKernel final : public Kernel {
+class CastKernel final : public LoopKernel {
  public:
   explicit CastKernel(const Node& node)
       : same_(node.TypeAttr("SrcT") == node.TypeAttr("DstT")),
+        small_(IsSmallFloat(node.TypeAttr("SrcT")) || IsSmallFloat(node.TypeAttr("DstT"))),
         truncates_(node.BoolAttr("Truncate", false) && node.TypeAttr("DstT") == DataType::kBfloat16),
         loop_(same_ ? nullptr : CastBetween(node.TypeAttr("SrcT"), node.TypeAttr("DstT"))) {}
 
@@ -41,13 +42,14 @@ class CastKernel final : public Kernel {
       context.SetOutputShape(0, x.shape);
       return CopyTensor(context, 0, 0);
     }
-    if (!IsSmallFloat(x.dtype) && !IsSmallFloat(y.dtype)) return RunUnary(context, loop_);
+    if (!small_) return RunUnary(context, loop_);
     context.SetOutputShape(0, x.shape);
     context.team().ParallelFor(x.NumElements(), kAtATime, [&](int64_t begin, int64_t end) {
       CastSmall(end - begin, x.dtype, ElementAt(x.dtype, static_cast<const void*>(x.data), begin), y.dtype,
                 ElementAt(y.dtype, y.data, begin));
     });
   }
+  ElementLoop OnlyLoop() const override { return {.unary = small_ ? nullptr : loop_}; }
 
  private:
   static constexpr int64_t kAtATime = 2048;
@@ -67,6 +69,7 @@ class CastKernel final : public Kernel {
   }
 
   bool same_;
+  bool small_;  // one of the types has 16 bits
   bool truncates_;
   CastLoop loop_;
 };

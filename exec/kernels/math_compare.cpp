@@ -21,7 +21,7 @@ void CompareStrings(KernelContext& context, bool equal) {
   });
 }
 
-class CompareKernel final : public Kernel {
+class CompareKernel final : public LoopKernel {
  public:
   explicit CompareKernel(const Node& node)
       : rule_(node),
@@ -39,6 +39,7 @@ class CompareKernel final : public Kernel {
       RunBinary(context, loop_);
     }
   }
+  ElementLoop OnlyLoop() const override { return {.binary = loop_}; }
 
  private:
   BinaryLoop FindLoop(const Node& node) const {
@@ -58,11 +59,12 @@ class CompareKernel final : public Kernel {
   BinaryLoop loop_;
 };
 
-class LogicalKernel final : public Kernel {
+class LogicalKernel final : public LoopKernel {
  public:
   explicit LogicalKernel(const Node& node)
       : loop_(node.op == "LogicalAnd" ? HostLoops().logical_and : HostLoops().logical_or) {}
   void Compute(KernelContext& context) override { RunBinary(context, loop_); }
+  ElementLoop OnlyLoop() const override { return {.binary = loop_}; }
 
  private:
   BinaryLoop loop_;

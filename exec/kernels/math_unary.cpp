@@ -5,10 +5,11 @@
 namespace lanescope::exec {
 namespace {
 
-class UnaryKernel final : public Kernel {
+class UnaryKernel final : public LoopKernel {
  public:
   explicit UnaryKernel(UnaryLoop loop) : loop_(loop) {}
   void Compute(KernelContext& context) override { RunUnary(context, loop_); }
+  ElementLoop OnlyLoop() const override { return {.unary = loop_}; }
 
  private:
   UnaryLoop loop_;

@@ -6,6 +6,7 @@
 
 #include "exec/kernels/scratch.h"
 #include "exec/kernels/tensor_access.h"
+#include "exec/run/fused_kernel.h"
 
 namespace lanescope::exec {
 namespace {
@@ -38,7 +39,8 @@ FusedBlock::FusedBlock(const std::vector<FusedMember>& members, const FusedUnit&
   members_.reserve(unit.members.size());
   for (const size_t i : unit.members) {
     const FusedMember& fused = fused_[i];
-    members_.push_back({&fused, MemberContext(fused.node), std::vector<Place>(fused.inputs.size()), {}, {}});
+    members_.push_back(
+        {&fused, MemberContext(fused.node), std::vector<Place>(fused.inputs.size()), {}, {}, {}, {}});
     if (!unit.in_blocks) PlaceWhole(&members_.back());
   }
   FindPeriod();
@@ -80,7 +82,13 @@ void FusedBlock::Shift(int64_t elements) {
 
 void FusedBlock::Run(KernelContext& launch) {
   std::byte* const memory = ThreadScratch<FusedBlock, std::byte>((unit_.slots + kSpread) * slot_bytes());
-  for (Member& member : members_) RunMember(launch, memory, &member);
+  for (Member& member : members_) {
+    try {
+      RunMember(launch, memory, &member);
+    } catch (const Error& error) {
+      throw MemberError(error, member.fused->node.node);
+    }
+  }
 }
 
 int64_t FusedBlock::slot_bytes() const {
@@ -144,6 +152,22 @@ void FusedBlock::PlaceOperands(Member* member) const {
   if (fused.updated > 0) return;
   member->output = PlaceOfMade(static_cast<size_t>(&fused - fused_.data()));
   member->context.SetOutput(RefOf(fused.node.dtype, member->part.Full()));
+  if (fused.loop.exists()) FindSteps(member);
+}
+
+// An operand has all elements, one, a row for all rows, or one element a row.
+void FusedBlock::FindSteps(Member* member) const {
+  const Part& part = member->part;
+  const Shape full = part.Full();
+  bool flat = true;
+  for (size_t k = 0; k < member->inputs.size(); ++k) {
+    const Shape& shape = member->context.input(static_cast<int>(k)).shape;
+    const bool one = shape.NumElements() == 1, all = shape == full;
+    const bool row = !one && !all && shape.rank() == 1;
+    flat = flat && (one || all);
+    member->steps[k] = all ? Steps{part.n, 1} : one ? Steps{0, 0} : row ? Steps{0, 1} : Steps{1, 0};
+  }
+  member->calls = flat ? Part{part.first, 1, part.size()} : part;
 }
 
 void FusedBlock::PlaceInput(size_t k, Member* member) const {
@@ -155,7 +179,9 @@ void FusedBlock::PlaceInput(size_t k, Member* member) const {
     const auto number = static_cast<size_t>(-1 - input);
     const Part made = unit_.run == 1 ? member->part : PartOf(fused_[number].one_a_row);
     place = PlaceOfMade(number);
-    member->context.SetInput(k, RefOf(operand.dtype, made.Full()));
+    // The only row's number is one for all: ops that take a scalar know it as such.
+    const bool one = fused.role == FusionRole::kElementWise && made.size() == 1 && member->part.size() > 1;
+    member->context.SetInput(k, RefOf(operand.dtype, one ? Shape{} : made.Full()));
   } else if (fused.role == FusionRole::kReduction && k == 1) {
     place = {.memory = Memory::kAxis};
     member->context.SetInput(k, RefOf(DataType::kInt32, Shape{1}));
@@ -205,6 +231,7 @@ void FusedBlock::PlaceBroadcast(size_t k, Member* member) const {
 // A block of a result of node `number`.
 FusedBlock::Place FusedBlock::PlaceOfMade(size_t number) const {
   const FusedMember& maker = fused_[number];
+  if (maker.lies_at >= 0) return PlaceOfMade(static_cast<size_t>(maker.lies_at));
   if (maker.slot >= 0) return {.memory = Memory::kSlot, .number = maker.slot};
   return PlaceIn(Memory::kOutput, maker.node.output, maker.node.dtype, ElementsPer(maker));
 }
@@ -252,12 +279,28 @@ void FusedBlock::Spread(const Member& member, size_t k, const TensorRef& input, 
   });
 }
 
+void FusedBlock::RunLoop(KernelContext& launch, std::byte* memory, const Member& member) const {
+  const FusedMember& fused = *member.fused;
+  std::array<Operand, 2> operands{};
+  for (size_t k = 0; k < member.inputs.size(); ++k) {
+    const Place& place = member.inputs[k];
+    void* const data = AddressOf(place, launch, memory);
+    if (place.memory == Memory::kSpread)
+      Spread(member, k, launch.input(fused.node.inputs[k]), static_cast<std::byte*>(data));
+    operands[k] = {data, member.steps[k].row, member.steps[k].element};
+  }
+  void* const result = AddressOf(member.output, launch, memory);
+  if (fused.loop.unary != nullptr) return fused.loop.unary(member.calls.size(), operands[0].data, result);
+  fused.loop.binary(member.calls.rows, member.calls.n, operands[0], operands[1], result);
+}
+
 void FusedBlock::RunMember(KernelContext& launch, std::byte* memory, Member* member) const {
   const FusedMember& fused = *member->fused;
   if (fused.product) {
     const auto at = [&](const Place& place) { return AddressOf(place, launch, memory); };
     return fused.product->Run(first_, n_, at(member->inputs[0]), at(member->inputs[1]), at(member->output));
   }
+  if (fused.loop.exists()) return RunLoop(launch, memory, *member);
   MemberContext& context = member->context;
   context.Enter(launch, unit_.in_blocks ? &callers_thread : &launch.team());
   if (!unit_.in_blocks) context.TakeVariables();

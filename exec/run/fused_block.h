@@ -3,6 +3,7 @@
 // Internal to exec/run.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -49,12 +50,18 @@ class FusedBlock {
     int64_t size() const { return rows * n; }
     Shape Full() const { return Shape{rows, n}; }
   };
+  // From one row, or element, of an operand of a loop to the next.
+  struct Steps {
+    int64_t row = 0, element = 0;
+  };
   struct Member {
     const FusedMember* fused;
     MemberContext context;
     std::vector<Place> inputs;
     Place output;
     Part part;
+    Part calls{};  // of the loop, where the node has one: rows of so many elements
+    std::array<Steps, 2> steps{};
   };
 
   void FindPeriod();
@@ -65,6 +72,7 @@ class FusedBlock {
   void PlaceWhole(Member* member) const;
   void PlaceProduct(Member* member) const;
   void PlaceOperands(Member* member) const;
+  void FindSteps(Member* member) const;
   void PlaceInput(size_t k, Member* member) const;
   void PlaceBroadcast(size_t k, Member* member) const;
   Place PlaceOfMade(size_t number) const;
@@ -73,6 +81,7 @@ class FusedBlock {
   int64_t slot_bytes() const;
   void* AddressOf(const Place& place, KernelContext& launch, std::byte* memory) const;
   void Spread(const Member& member, size_t k, const TensorRef& input, std::byte* to) const;
+  void RunLoop(KernelContext& launch, std::byte* memory, const Member& member) const;
   void RunMember(KernelContext& launch, std::byte* memory, Member* member) const;
 
   const std::vector<FusedMember>& fused_;

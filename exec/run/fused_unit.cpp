@@ -63,13 +63,20 @@ class PartsMaker {
       }
     }
     const bool in_blocks = RunsInBlocks(member.role);
+    if (fused.output >= 0) {
+      const ValueId output = schedule_.Outputs(command_)[static_cast<size_t>(fused.output)];
+      member.planned = schedule_.RootValue(output).storage == Storage::kPlanned;
+    }
     member.in_place = in_blocks && OpRegistry::Global().Find(node.op)->in_place;
     if (member.role == FusionRole::kUpdate) {
       member.updated = OpRegistry::Global().Find(node.op)->updates.size();
       member.gradient = static_cast<size_t>(GradientInput(node.op));
     }
-    if (member.role != FusionRole::kProduct)
-      member.kernel = KernelRegistry::Host().Create(in_blocks ? NodeOfBlocks(node, member.role) : node);
+    if (member.role == FusionRole::kProduct) return;
+    member.kernel = KernelRegistry::Host().Create(in_blocks ? NodeOfBlocks(node, member.role) : node);
+    if (const auto* kernel = dynamic_cast<const LoopKernel*>(member.kernel.get());
+        in_blocks && kernel != nullptr)
+      member.loop = kernel->OnlyLoop();
   }
 
   void FindProducts(FusedUnit* unit) {
@@ -128,7 +135,9 @@ class PartsMaker {
     }
     if (unit->matrix == 0) {
       if (unit->run > 1) longest = unit->run;
-      unit->block = std::max(kFusedBlock / longest, int64_t{1}) * longest;
+      const bool loops =
+          std::ranges::all_of(unit->members, [&](size_t i) { return parts_.members[i].loop.exists(); });
+      unit->block = std::max((loops ? kLoopBlock : kFusedBlock) / longest, int64_t{1}) * longest;
     }
     unit->block = std::min(unit->block, std::max(unit->elements, int64_t{1}));
   }

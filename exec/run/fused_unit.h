@@ -10,6 +10,7 @@
 #include "core/schedule/fusion.h"
 #include "exec/device/kernel.h"
 #include "exec/kernels/broadcast.h"
+#include "exec/kernels/element_wise.h"
 #include "exec/run/row_product_kernel.h"
 
 namespace lanescope::exec {
@@ -17,6 +18,9 @@ namespace lanescope::exec {
 // Elements of a block, about: of floats 64 KiB a result: short enough for the second-level cache, and long
 // against what calling a kernel costs.
 inline constexpr int64_t kFusedBlock = 16384;
+// Where all of a unit's nodes are loops, which cost next to nothing to call: its blocks fit the first-level
+// cache.
+inline constexpr int64_t kLoopBlock = 4096;
 
 struct FusedInput {
   DataType dtype = DataType::kInvalid;
@@ -31,7 +35,10 @@ struct FusedMember {
   FusionRole role = FusionRole::kNone;
   std::unique_ptr<Kernel> kernel;  // of a node that runs in blocks: any number of threads are in it at once
   std::optional<RowProductKernel> product;  // in its place
+  ElementLoop loop;                         // of the kernel, if that is all
   int slot = -1;           // of the working memory: where a block of its result is, if it is nowhere else
+  int lies_at = -1;        // the member in whose output a block of its result is, instead
+  bool planned = false;    // its output is memory that no other step sees
   bool one_a_row = false;  // its result has an element for each row
   bool in_place = false;   // its result may lie where an operand was
   bool leaves = false;     // a product of what the blocks hold: its result lies in memory alone

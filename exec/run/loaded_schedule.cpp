@@ -11,6 +11,7 @@
 #include "exec/device/stream_device.h"
 #include "exec/messages/pacer.h"
 #include "exec/messages/peer_connections.h"
+#include "exec/run/fused_kernel.h"
 
 namespace lanescope::exec {
 namespace {
@@ -123,6 +124,12 @@ int64_t LoadedSchedule::RunCommand(CommandId number, Pacer* pacer, const std::at
   }
   try {
     return RunOnHost(number, pacer, cancelled);
+  } catch (const MemberError& error) {
+    const Node& node = graph_.node(error.node());
+    const Command& command = schedule_->commands[number];
+    throw Error(error.code(), fmt::format("{} [node '{}' ({}) on {}, in {}]", error.message(), node.name,
+                                          node.op, roles_.QueueDevice(number).spec().local_name(),
+                                          LaunchOp(graph_, *schedule_, command)));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{} [{}]", error.message(), Describe(number)));
   }

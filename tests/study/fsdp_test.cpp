@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "core/graph/graph_builder.h"
@@ -134,11 +135,32 @@ TEST(FsdpTest, PartsTrainLikeOneModel) {
   const Workload layers = ThreeLayers();
   EXPECT_NEAR(LossAfter(layers, "fsdp", machine, 5) / LossAfter(layers, "data-parallel", machine, 5), 1,
               1e-5);
-  for (const auto& [name, steps] : {std::pair<const char*, int>{"polynomial", 4}, {"deepconn_single", 2}}) {
+  for (const auto& [name, steps] :
+       {std::pair<const char*, int>{"polynomial", 4}, {"deepconn_single", 2}, {"cifar10_single", 2}}) {
     const Workload workload{SampleOf(name)};
     EXPECT_NEAR(LossAfter(workload, "fsdp", machine, steps) / LossAfter(workload, "single", machine, steps),
                 1, 1e-3)
         << name;
+  }
+}
+
+// Law: what one strategy writes keeps its collectives apart from those that the next one adds: each group and
+// instance is that of one constant.
+TEST(FsdpTest, CollectivesOfTwoStrategiesHaveKeysOfTheirOwn) {
+  const Workload workload{SampleOf("deepconn_single")};
+  for (const char* strategy : {"fsdp+tensor-parallel:2", "zero1+tensor-parallel:2"}) {
+    const Graph graph = StepBy(strategy, workload, 4).graph;
+    std::map<std::pair<int64_t, int64_t>, NodeId> constants;  // by group and instance
+    for (const Node& node : graph.nodes()) {
+      if (!node.op.starts_with("Collective")) continue;
+      const auto number = [&](size_t k) {
+        return graph.node(node.inputs[k].node).GetTensorAttr("value").IntAt(0);
+      };
+      const NodeId constant = node.inputs[3].node;
+      EXPECT_EQ(constants.emplace(std::pair(number(2), number(3)), constant).first->second, constant)
+          << strategy << ": " << node.name;
+    }
+    EXPECT_GT(constants.size(), 10u);
   }
 }
 

@@ -151,13 +151,16 @@ class FusePass {
   void JoinWithUpdate(CommandId before, CommandId update) {
     const CommandId from = groups_.Of(before), to = groups_.Of(update);
     const Command& command = draft_.command(update);
-    const ValueId gradient = GradientOf(command);
     const bool same =
         std::ranges::all_of(groups_.Members(from), [&](CommandId c) { return IsLike(c, update); });
     // Numbers are read whole, not by blocks.
-    const bool makes_number = std::ranges::any_of(draft_.Inputs(command), [&](ValueId v) {
-      return v != gradient && ProducerOf(v).exists() && groups_.Of(ProducerOf(v)) == from;
-    });
+    const auto inputs = draft_.Inputs(command);
+    const auto gradient = static_cast<size_t>(GradientInput(draft_.node(command.node).op));
+    bool makes_number = false;
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const CommandId maker = k == gradient ? CommandId() : ProducerOf(inputs[k]);
+      makes_number |= maker.exists() && groups_.Of(maker) == from;
+    }
     if (from != to && same && !makes_number && ShareQueue(before, update) &&
         groups_.Members(from).size() + groups_.Members(to).size() <= kMaxChain &&
         !DisturbVariables(from, to) && groups_.MayJoin(from, to, &is_light_))

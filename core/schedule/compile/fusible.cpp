@@ -120,7 +120,9 @@ class RoleFinder {
     if (command.num_inputs != 2) return false;
     const auto inputs = draft_.Inputs(command);
     const Value& written = draft_.value(inputs[1]);
-    return written.storage == Storage::kVariable && draft_.producer[inputs[1]].exists() &&
+    // The result of an update is the variable, too: to assign that leaves a copy to be made.
+    return !written.alias_of.exists() && written.storage == Storage::kVariable &&
+           draft_.producer[inputs[1]].exists() &&
            written.variable == draft_.value(draft_.Root(inputs[0])).variable;
   }
 

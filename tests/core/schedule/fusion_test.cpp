@@ -317,5 +317,41 @@ TEST(Fusion, AGptStepComputesProbabilitiesAgain) {
   EXPECT_LT(peak[1], peak[0]);
 }
 
+// Where a value is the gradient and a number of one update, its maker stays outside: numbers are read whole.
+TEST(Fusion, WhatMakesANumberOfAnUpdateStaysOutside) {
+  Fed fed;
+  const Endpoint x = fed.Feed("x", Shape{});
+  const Endpoint variable = fed.builder.Op("VarHandleOp", "variable")
+                                .Attr("dtype", DataType::kFloat)
+                                .Attr("shape", Shape{})
+                                .Build();
+  const Endpoint both = fed.Op("Neg", "both", {x});
+  const Endpoint update = fed.Op("ResourceApplyGradientDescent", "update", {variable, both, both});
+  EXPECT_EQ(OpsOf(fed.builder.graph(), fed.Compile({{update.node, -1}})),
+            Ops({"Neg", "ResourceApplyGradientDescent"}));
+}
+
+// The result of an update is the variable itself: no node has written that for the assignment.
+TEST(Fusion, AVariableThatIsAssignedToItselfIsCopied) {
+  Fed fed;
+  const Endpoint x = fed.Feed("x", Shape{4}), rate = fed.Feed("rate", Shape{});
+  const Endpoint variable = fed.builder.Op("VariableV2", "variable")
+                                .Attr("dtype", DataType::kFloat)
+                                .Attr("shape", Shape{4})
+                                .Build();
+  const Endpoint added = fed.Op("AssignAdd", "added", {variable, x});
+  const Endpoint same = fed.Op("Identity", "same", {added});
+  const Endpoint assigned = fed.Op("Assign", "assigned", {variable, same});
+  const Endpoint gradient = fed.Op("Neg", "gradient", {x});
+  const Endpoint update = fed.builder.Op("ApplyGradientDescent", "update")
+                              .Input(variable)
+                              .Input(rate)
+                              .Input(gradient)
+                              .ControlInput(assigned)
+                              .Build();
+  EXPECT_EQ(OpsOf(fed.builder.graph(), fed.Compile({update})),
+            Ops({"AssignAdd", "Assign", "fused Neg+ApplyGradientDescent (2)"}));
+}
+
 }  // namespace
 }  // namespace lanescope

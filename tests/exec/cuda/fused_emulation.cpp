@@ -61,6 +61,15 @@ static V __shfl_xor_sync(unsigned, V value, int lanes) {
   __syncthreads();
   return received;
 }
+static int __syncthreads_or(int value) {
+  static int said[1024];
+  said[threadIdx.x] = value;
+  __syncthreads();
+  int any = 0;
+  for (std::size_t t = 0; t < all.size(); ++t) any |= said[t];
+  __syncthreads();
+  return any;
+}
 // Each thread of a block goes on to its next barrier, in turn.
 static void RunBlocks(long long blocks, int threads, bool from_last, std::function<void()> run) {
   body = run;

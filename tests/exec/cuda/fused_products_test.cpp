@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
@@ -161,6 +162,58 @@ TEST(FusedProducts, BackwardIsWhatTheHostComputes) {
   EXPECT_GE(steps.LongerThan(2), 1);
   if (!steps.launches().Compile()) GTEST_SKIP() << "no compiler is here";
   ExpectWhatTheHostDoes(steps.launches());
+}
+
+// Writes an element of a fed tensor of floats: at(flat index, old value).
+template <typename At>
+void Rewrite(const FusedStep& step, const Command& command, const std::string& feed, LaunchMemory* memory,
+             const At& at) {
+  for (const ValueId v : step.schedule.Inputs(command)) {
+    if (step.graph.node(step.schedule.values[v].source.node).name != feed) continue;
+    std::vector<char>& bytes = memory->Of(v);
+    auto* const numbers = reinterpret_cast<float*>(bytes.data());
+    for (size_t i = 0; i < bytes.size() / sizeof(float); ++i)
+      numbers[i] = at(static_cast<int64_t>(i), numbers[i]);
+  }
+}
+
+// A causal mask over 150 tokens: as the host, and with what lies above the diagonal in tiles of their own
+// replaced by NaN for the first rows, since these tiles are not multiplied.
+TEST(FusedProducts, HiddenTilesAreSkipped) {
+  constexpr int64_t kTokens = 150, kDepth = 16;
+  AttentionCases steps;
+  Attention attention({1, 1, kTokens, kTokens, kDepth, 24});
+  attention.OfTorch(false);
+  steps.Add(Compiled(attention));
+  Attention first_rows({1, 1, 64, kTokens, kDepth, 24});
+  first_rows.OfTorch(false);
+  steps.Add(Compiled(first_rows));
+  const EmulatedLaunches& launches = steps.launches();
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_NE(launches.texts(0).kernels[0].text.find("__syncthreads_or"), std::string::npos);
+  if (!steps.launches().Compile()) GTEST_SKIP() << "no compiler is here";
+  for (size_t i = 0; i < 2; ++i) {
+    const FusedStep& step = launches.step(i);
+    const Command& command = launches.command(i);
+    LaunchMemory memory(step, command, 3);
+    Rewrite(step, command, "mask", &memory,
+            [](int64_t at, float) { return at % kTokens > at / kTokens ? 1.0f : 0.0f; });
+    LaunchMemory emulated(memory);
+    const auto set_hidden_keys = [&](float value) {
+      if (i == 0) return;
+      Rewrite(step, command, "k", &emulated,
+              [&](int64_t at, float old) { return at % kTokens >= 64 ? value : old; });
+    };
+    set_hidden_keys(NAN);
+    HostLaunch launch(step, command, &memory);
+    MakeFusedKernel(step.graph, step.schedule, command)->Compute(launch);
+    launches.Run(i, &emulated);
+    Rewrite(step, command, "k", &memory,
+            [&](int64_t at, float old) { return at % kTokens >= 64 ? 0.0f : old; });
+    Rewrite(step, command, "k", &emulated,
+            [&](int64_t at, float old) { return at % kTokens >= 64 ? 0.0f : old; });
+    ExpectNear(memory, emulated, launches.texts(i).kernels[0].text);
+  }
 }
 
 // The emulation tells: without barriers a kernel computes something else, in one order of its threads at
