@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/base/crc32c.h"
 #include "core/graph/shape.h"
 
 namespace lanescope {
@@ -198,20 +199,23 @@ std::vector<int> BlockGroups(const Graph& graph, std::span<const FusedNode> node
 std::string LaunchOp(const Graph& graph, const Schedule& schedule, const Command& command) {
   const auto nodes = schedule.FusedNodes(command);
   if (nodes.empty()) return graph.node(command.node).op;
-  std::string ops;
+  std::string ops, rest;
   size_t named = 0;
   for (size_t i = 0; i < nodes.size();) {
     const std::string& op = graph.node(nodes[i].node).op;
     size_t end = i;
     while (end < nodes.size() && graph.node(nodes[end].node).op == op) ++end;
-    if (named == kNamed) {
-      ops += "+..";
-      break;
-    }
-    ops += (named++ == 0 ? "" : "+") + op;
-    if (end - i > 1) ops += fmt::format("*{}", end - i);
+    std::string run = op;
+    if (end - i > 1) run += fmt::format("*{}", end - i);
     i = end;
+    if (named < kNamed) {
+      ops += (named++ == 0 ? "" : "+") + run;
+    } else {
+      rest += "+" + run;
+    }
   }
+  // Costs go by this name, so that launches which differ in what is not named are told apart.
+  if (!rest.empty()) ops += fmt::format("+..{:08x}", Crc32c(rest));
   return fmt::format("fused {} ({})", ops, nodes.size());
 }
 

@@ -63,7 +63,7 @@ bool RunsFusedOnHardware(const Node& node, DataType dtype);
 std::vector<int> BlockGroups(const Graph& graph, std::span<const FusedNode> nodes);
 
 // The op of a launch, or "fused Mul+AddV2+Tanh (3)" with the number of nodes. At most six ops are
-// named; a run of one op is named once: "fused ResourceApplyAdam*77 (77)".
+// named, the others by their checksum; a run of one op is named once: "fused ResourceApplyAdam*77 (77)".
 std::string LaunchOp(const Graph& graph, const Schedule& schedule, const Command& command);
 // The op of a launch of several nodes in the signature that cost models know it by; "" of another launch.
 std::string FusedOpOf(std::string_view signature);

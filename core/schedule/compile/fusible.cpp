@@ -100,18 +100,25 @@ class RoleFinder {
       shapes.push_back(ShapeOf(input));
     }
     const ValueId output = draft_.Outputs(command)[0];
-    if (draft_.machine.device(device).is_hardware() &&
-        !RunsFusedOnHardware(draft_.node(command.node), draft_.value(output).dtype))
+    if (HasMadeKernels(device) && !RunsFusedOnHardware(draft_.node(command.node), draft_.value(output).dtype))
       return false;
     return IsPlain(output, device) && ShapeOf(output).NumElements() > 0 &&
            CanIndex(draft_.node(command.node), shapes, ShapeOf(output));
+  }
+  // Kernels of its fused launches are made for a GPU; a modelled one is taken to have those of a physical
+  // one. In a job, devices of other processes are modelled whatever they are, and all processes have to
+  // agree.
+  bool HasMadeKernels(DeviceId device) const {
+    const DeviceSpec& spec = draft_.machine.device(device);
+    const bool modelled = spec.kind == DeviceKind::kModelled && spec.is_gpu();
+    return spec.is_hardware() || (modelled && draft_.tasks.hosts.size() <= 1);
   }
   // Elements that lie in the device's own memory. Kernels made for GPUs know none of 16 bits.
   bool IsPlain(ValueId value, DeviceId device) const {
     constexpr std::array kTypes = {DataType::kFloat, DataType::kDouble, DataType::kInt32, DataType::kInt64,
                                    DataType::kBool};
     const Value& v = draft_.value(value);
-    const bool small = HasSixteenBits(v.dtype) && !draft_.machine.device(device).is_hardware();
+    const bool small = HasSixteenBits(v.dtype) && !HasMadeKernels(device);
     return v.device == device && (small || std::ranges::find(kTypes, v.dtype) != kTypes.end()) &&
            draft_.value(draft_.Root(value)).storage != Storage::kResource;
   }

@@ -178,6 +178,40 @@ TEST(Fusion, PhysicalGpusWithoutKernelsAreLeftAlone) {
   EXPECT_EQ(OpsOf(fed.builder.graph(), fed.CompileOn(placement, machine, {result})), Ops({"Neg", "Exp"}));
 }
 
+// Costs go by the name of a launch: two of as many nodes that differ in what is not named have two names.
+TEST(Fusion, LaunchesOfManyOpsHaveNamesOfTheirOwn) {
+  const auto name_of = [](const char* last) {
+    Fed fed;
+    Endpoint x = fed.Feed("x", Shape{64});
+    for (const char* op : {"Neg", "Exp", "Tanh", "Abs", "Sqrt", "Square", "Sigmoid", last})
+      x = fed.Op(op, op, {x});
+    const Ops ops = OpsOf(fed.builder.graph(), fed.Compile({x}));
+    return ops.size() == 1 ? ops[0] : "";
+  };
+  EXPECT_TRUE(name_of("Erf").starts_with("fused Neg+Exp+Tanh+Abs+Sqrt+Square+..")) << name_of("Erf");
+  EXPECT_EQ(name_of("Erf"), name_of("Erf"));
+  EXPECT_NE(name_of("Erf"), name_of("Floor"));
+}
+
+// Law: a modelled GPU shares what a physical one has kernels for, and a virtual one what hosts have: elements
+// of 16 bits are of hosts alone.
+TEST(Fusion, ModelledGpusShareWhatPhysicalOnesDo) {
+  for (const DataType dtype : {DataType::kFloat, DataType::kBfloat16}) {
+    for (const DeviceKind kind : {DeviceKind::kVirtual, DeviceKind::kModelled}) {
+      Fed fed;
+      const Endpoint x =
+          fed.builder.Op("Cast", "typed").Input(fed.Feed("x", Shape{64})).Attr("DstT", dtype).Build();
+      const Endpoint result = fed.Op("Exp", "result", {fed.Op("Neg", "negative", {x})});
+      Machine machine = TwoGpus();
+      for (const DeviceId gpu : machine.Gpus()) machine.devices[gpu].kind = kind;
+      const Placement placement = Everywhere(fed.builder.graph(), Gpu(0));
+      const bool shares = dtype == DataType::kFloat || kind == DeviceKind::kVirtual;
+      EXPECT_EQ(OpsOf(fed.builder.graph(), fed.CompileOn(placement, machine, {result})).size(),
+                shares ? 1u : 3u);
+    }
+  }
+}
+
 bool Always() { return true; }
 
 // Law: hosts and virtual devices share launches on a machine of several tasks, whose processes cannot know
