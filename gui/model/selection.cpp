@@ -2,6 +2,9 @@
 #include "gui/model/selection.h"
 
 #include <algorithm>
+#include <string>
+
+#include "core/schedule/fusion.h"
 
 namespace lanescope::gui {
 
@@ -62,6 +65,12 @@ SliceDetails DetailsOf(const Timeline& timeline, const SliceRef& ref) {
   if (op >= 0) {
     details.name = run.ops[static_cast<size_t>(op)].name;
     details.op = run.ops[static_cast<size_t>(op)].op;
+  }
+  // A launch of several nodes has the name of the last one.
+  if (const int32_t command = lane.command[i]; command >= 0) {
+    const int signature = run.commands[static_cast<size_t>(command)].signature;
+    const std::string fused = signature < 0 ? "" : FusedOpOf(run.signatures[static_cast<size_t>(signature)]);
+    if (!fused.empty()) details.op = fused;
   }
   details.run = shown->title;
   details.lane = lane.label;

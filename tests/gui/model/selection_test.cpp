@@ -33,6 +33,21 @@ TEST(SelectionTest, ASliceSelectsItsOpInAllRuns) {
   EXPECT_TRUE(selection.empty());
 }
 
+// A launch of several nodes tells them, though it stands under the name of the last.
+TEST(SelectionTest, ALaunchOfSeveralNodesTellsTheirOps) {
+  RunData run = *test::TwoDeviceRun();
+  run.signatures[2] = "fused Mul+AddV2+Tanh (3)(float:[8,16])";
+  Timeline timeline;
+  const RunKey key = timeline.Add(std::make_shared<const RunData>(std::move(run)));
+  const RunData& shown = *timeline.Find(key)->data;
+  const auto op_of = [&](int command) {
+    const auto slice = static_cast<uint32_t>(shown.FindSlice(command, 0));
+    return DetailsOf(timeline, {key, shown.commands[static_cast<size_t>(command)].lane, slice}).op;
+  };
+  EXPECT_EQ(op_of(2), "fused Mul+AddV2+Tanh (3)");
+  EXPECT_EQ(op_of(3), "Relu");
+}
+
 TEST(SelectionTest, ScopesAreWholeNames) {
   Timeline timeline;
   timeline.Add(test::TwoDeviceRun());
