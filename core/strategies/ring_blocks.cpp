@@ -2,62 +2,139 @@
 #include "core/strategies/ring_blocks.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
 
 namespace lanescope {
 namespace {
 
-// A score that a mask has brought so low counts for nothing beside any other.
-constexpr double kHidden = -1e9;
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+// The exponential of a score that a mask has brought so low is 0 beside that of any that it has left alone.
+constexpr double kLow = -1e9, kLeftAlone = -1e6;
+
+bool IsView(const std::string& op) {
+  static const std::set<std::string_view> kViews = {"Reshape",    "Identity", "Cast",       "StopGradient",
+                                                    "ExpandDims", "Squeeze",  "BroadcastTo"};
+  return kViews.contains(op);
+}
+
+// What masks make of the scores of some rows and columns.
+class MaskedScores {
+ public:
+  MaskedScores(const Graph& graph, const GraphInfo& info, const Attention& attention, ValueBounds* bounds)
+      : graph_(graph), info_(info), attention_(attention), bounds_(bounds) {
+    const Shape& scores = info.of({attention.scores, 0}).shape;
+    all_rows_ = scores.dim(scores.rank() - 2);
+    all_columns_ = scores.dim(scores.rank() - 1);
+  }
+
+  // Whether all that the softmax reads of them is at most `most` for sure, whatever the products are.
+  bool AreAtMost(double most, const Places& rows, const Places& columns) const {
+    return Follow(
+        rows, columns, false, [&](const Bounds& mask) { return mask.greatest <= most; },
+        [&](const Node& node) { return IsView(node.op); });
+  }
+  // Whether no mask has brought any of them low. Other ops make numbers of common size of them.
+  bool AreLeftAlone(const Places& rows, const Places& columns) const {
+    return Follow(
+        rows, columns, true, [](const Bounds& mask) { return mask.least >= kLeftAlone; },
+        [](const Node&) { return true; });
+  }
+
+ private:
+  // Whether it holds of what the softmax reads: of a product it is `of_products`, of a mask `of_mask`, and
+  // ops that `keep` it hand it on.
+  template <typename OfMask, typename Keeps>
+  bool Follow(const Places& rows, const Places& columns, bool of_products, const OfMask& of_mask,
+              const Keeps& keep) const {
+    std::map<NodeId, bool> holds{{attention_.scores, of_products}};
+    const auto of = [&](Endpoint in) {
+      const auto found = holds.find(in.node);
+      return found != holds.end() ? found->second : of_mask(BoundsOf(in, rows, columns));
+    };
+    const auto is_score = [&](Endpoint in) { return holds.contains(in.node); };
+    for (const NodeId id : attention_.before) {
+      const Node& node = graph_.node(id);
+      bool& here = holds[id];
+      here = false;
+      if (node.op == "AddV2" || node.op == "Add") {
+        const bool a = of(node.inputs[0]), b = of(node.inputs[1]);
+        // A mask that is low makes a low sum; what is left alone has to be so in both.
+        here = of_products ? a && b : AddsMask(node, is_score) && (a || b);
+      } else if (node.op == "SelectV2") {
+        const Bounds where = BoundsOf(node.inputs[0], rows, columns);
+        const bool first = where.greatest <= 0 || of(node.inputs[1]),
+                   second = where.least > 0 || of(node.inputs[2]);
+        here = first && second;
+      } else if (keep(node)) {
+        here = std::ranges::any_of(node.inputs, [&](Endpoint in) { return is_score(in) && of(in); });
+      }
+    }
+    return of(graph_.node(attention_.softmax).inputs[0]);
+  }
+
+  // Scores and something else: two scores may make up for each other.
+  template <typename IsScore>
+  static bool AddsMask(const Node& node, const IsScore& is_score) {
+    return is_score(node.inputs[0]) != is_score(node.inputs[1]);
+  }
+
+  Bounds BoundsOf(Endpoint tensor, const Places& rows, const Places& columns) const {
+    const Shape& shape = info_.of(tensor).shape;
+    if (!shape.known_rank() || !shape.IsExact()) return {};
+    Box box;
+    for (const Dim dim : shape.dims()) box.push_back({0, dim - 1});
+    const size_t rank = box.size();
+    if (rank >= 2 && shape.dim(shape.rank() - 2) == all_rows_) box[rank - 2] = rows;
+    if (rank >= 1 && shape.dim(shape.rank() - 1) == all_columns_) box[rank - 1] = columns;
+    return bounds_->Of(tensor, box);
+  }
+
+  const Graph& graph_;
+  const GraphInfo& info_;
+  const Attention& attention_;
+  ValueBounds* bounds_;
+  int64_t all_rows_ = 0, all_columns_ = 0;
+};
 
 }  // namespace
 
+// A mask of -inf hides whatever there is; one of a large number only from rows that see something. These are
+// taken to be rows that see their own token for sure.
 RingBlocks::RingBlocks(const Graph& graph, const GraphInfo& info, const Attention& attention, size_t devices,
                        RingOrder order, ValueBounds* bounds)
     : devices_(devices), order_(order) {
   const Shape& scores = info.of({attention.scores, 0}).shape;
-  const auto count = static_cast<int64_t>(devices);
-  all_rows_ = scores.dim(scores.rank() - 2);
-  all_columns_ = scores.dim(scores.rank() - 1);
-  rows_ = all_rows_ / count;
-  columns_ = all_columns_ / count;
+  const int64_t all_rows = scores.dim(scores.rank() - 2), all_columns = scores.dim(scores.rank() - 1);
+  rows_ = all_rows / static_cast<int64_t>(devices);
+  columns_ = all_columns / static_cast<int64_t>(devices);
+  const MaskedScores masked(graph, info, attention, bounds);
   const size_t pieces = devices * PiecesOf(order);
   hidden_.assign(pieces, std::vector<char>(pieces, 0));
-  for (size_t row = 0; row < pieces; ++row) {
-    for (size_t column = 0; column < pieces; ++column)
-      hidden_[row][column] = IsHidden(graph, info, attention, row, column, bounds) ? 1 : 0;
-  }
-}
-
-bool RingBlocks::IsHidden(const Graph& graph, const GraphInfo& info, const Attention& attention, size_t row,
-                          size_t column, ValueBounds* bounds) const {
-  const auto pieces = static_cast<int64_t>(devices_ * PiecesOf(order_));
-  const int64_t tall = all_rows_ / pieces, wide = all_columns_ / pieces;
-  const auto of = [&](Endpoint tensor) {
-    const Shape& shape = info.of(tensor).shape;
-    if (!shape.known_rank() || !shape.IsExact()) return Bounds();
-    Box box;
-    for (const Dim dim : shape.dims()) box.push_back({0, dim - 1});
-    const auto cut = [&](int back, int64_t all, size_t piece, int64_t size) {
-      if (shape.rank() < back || shape.dim(shape.rank() - back) != all) return;
-      const int64_t first = static_cast<int64_t>(piece) * size;
-      box[box.size() - static_cast<size_t>(back)] = {first, first + size - 1};
-    };
-    cut(2, all_rows_, row, tall);
-    cut(1, all_columns_, column, wide);
-    return bounds->Of(tensor, box);
+  const auto piece = [&](int64_t all, size_t number) {
+    const int64_t size = all / static_cast<int64_t>(pieces), first = static_cast<int64_t>(number) * size;
+    return Places{first, first + size - 1};
   };
-  const auto is_score = [&](Endpoint tensor) { return attention.tensors.contains(tensor.node); };
-  return std::ranges::any_of(attention.before, [&](NodeId id) {
-    const Node& node = graph.node(id);
-    if (node.op == "AddV2" || node.op == "Add") {
-      return std::ranges::any_of(node.inputs,
-                                 [&](Endpoint in) { return !is_score(in) && of(in).greatest <= kHidden; });
+  for (size_t row = 0; row < pieces; ++row) {
+    const Places rows = piece(all_rows, row);
+    std::optional<bool> see_themselves;
+    const auto sees_itself = [&] {
+      if (!see_themselves) {
+        see_themselves = all_rows == all_columns;
+        for (int64_t i = rows.first; i <= rows.last && *see_themselves; ++i)
+          see_themselves = masked.AreLeftAlone({i, i}, {i, i});
+      }
+      return *see_themselves;
+    };
+    for (size_t column = 0; column < pieces; ++column) {
+      const Places columns = piece(all_columns, column);
+      hidden_[row][column] =
+          masked.AreAtMost(kNever, rows, columns) || (masked.AreAtMost(kLow, rows, columns) && sees_itself());
     }
-    if (node.op != "SelectV2" || is_score(node.inputs[0])) return false;
-    const Bounds where = of(node.inputs[0]);
-    if (where.greatest <= 0) return !is_score(node.inputs[2]) && of(node.inputs[2]).greatest <= kHidden;
-    return where.least > 0 && !is_score(node.inputs[1]) && of(node.inputs[1]).greatest <= kHidden;
-  });
+  }
 }
 
 std::optional<BlockPart> RingBlocks::Seen(size_t device, size_t block) const {

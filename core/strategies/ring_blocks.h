@@ -36,15 +36,13 @@ class RingBlocks {
   std::vector<std::pair<int64_t, int64_t>> PlacesOf(size_t block, const BlockPart& part) const;
 
  private:
-  bool IsHidden(const Graph& graph, const GraphInfo& info, const Attention& attention, size_t row_piece,
-                size_t column_piece, ValueBounds* bounds) const;
   size_t PieceOf(size_t device, size_t number) const {
     return PieceOfDevice(order_, devices_, device, number);
   }
 
   const size_t devices_;
   const RingOrder order_;
-  int64_t all_rows_, all_columns_, rows_, columns_;
+  int64_t rows_ = 0, columns_ = 0;
   std::vector<std::vector<char>> hidden_;  // by pieces of rows and columns
 };
 

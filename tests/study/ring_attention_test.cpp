@@ -46,8 +46,12 @@ int64_t Sends(const std::string& what, const Graph& graph) {
 // Law: attention in a ring changes what is computed by rounding alone: under a causal mask, whether or not
 // tokens divide into two pieces a device, under one that is fed, and without any; alone and in products.
 TEST(RingAttentionTest, TrainsLikeOneDevice) {
-  for (const auto& [tokens, mask] :
-       {std::pair<int64_t, Mask>{8, Mask::kCausal}, {4, Mask::kCausal}, {8, Mask::kFed}, {8, Mask::kNone}}) {
+  for (const auto& [tokens, mask] : {std::pair<int64_t, Mask>{8, Mask::kCausal},
+                                     {4, Mask::kCausal},
+                                     {8, Mask::kStrict},
+                                     {8, Mask::kCapped},
+                                     {8, Mask::kFed},
+                                     {8, Mask::kNone}}) {
     const Workload workload = Transformer(tokens, 2, mask).Take();
     const double one = LossAfter(workload, "single", VirtualMachine(1, 1), 4);
     for (const int gpus : {2, 4})
@@ -91,9 +95,10 @@ TEST(RingAttentionTest, BlocksOfLaterTokensAreSkipped) {
   EXPECT_EQ(Sends("keys", step.graph), 3 + 2 + 1);
 }
 
-// Law: where nobody knows what a mask hides, every device works with every block.
+// Law: where nobody knows what a mask hides, every device works with every block. So it is where a large
+// number hides all that a token could see, and where scores are brought back behind the mask.
 TEST(RingAttentionTest, UnknownMasksHideNothing) {
-  for (const Mask mask : {Mask::kFed, Mask::kNone}) {
+  for (const Mask mask : {Mask::kFed, Mask::kNone, Mask::kCapped}) {
     const auto scores = ScoresByDevice(StepBy("ring-attention", Transformer(8, 1, mask).Take(), 4));
     EXPECT_EQ(scores.size(), 4u);
     for (const auto& [device, own] : scores) EXPECT_EQ(own, 2 * 8) << device;

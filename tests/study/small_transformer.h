@@ -19,7 +19,13 @@ using graphs::Scope;
 class Transformer {
  public:
   static constexpr int64_t kBatch = 16, kHeads = 4, kHeadSize = 2, kColumns = kHeads * kHeadSize, kWords = 12;
-  enum class Mask : uint8_t { kCausal, kFed, kNone };
+  enum class Mask : uint8_t {
+    kCausal,
+    kStrict,  // hides a token's own place, too: the first sees nothing
+    kCapped,  // causal, and then all scores are brought between -3 and 3
+    kFed,
+    kNone
+  };
 
   explicit Transformer(int64_t tokens, int layers = 1, Mask mask = Mask::kCausal)
       : tokens_(tokens), kind_(mask) {
@@ -83,6 +89,10 @@ class Transformer {
     const Endpoint scores = op::BatchMatMulV2(s_, q, k, {.adj_y = true});
     Endpoint seen = scores;
     if (kind_ != Mask::kNone) seen = op::AddV2(s_, scores, kind_ == Mask::kFed ? FedMask() : CausalMask());
+    if (kind_ == Mask::kCapped) {
+      const Endpoint three = s_.Constant(Tensor::Scalar(3.0f), "three");
+      seen = op::Mul(s_, op::Tanh(s_, op::RealDiv(s_, seen, three)), three);
+    }
     const Endpoint heads = op::BatchMatMulV2(s_, op::Softmax(s_, seen), v);
     const Endpoint turned = op::Transpose(s_, heads, {0, 2, 1, 3});
     return Product(op::Reshape(s_, turned, {-1, int(tokens_), int(kColumns)}), "out", kColumns, kColumns);
@@ -91,7 +101,7 @@ class Transformer {
   Endpoint CausalMask() {
     std::vector<float> mask(static_cast<size_t>(tokens_ * tokens_));
     for (int64_t row = 0; row < tokens_; ++row)
-      for (int64_t column = row + 1; column < tokens_; ++column)
+      for (int64_t column = row + (kind_ == Mask::kStrict ? 0 : 1); column < tokens_; ++column)
         mask[static_cast<size_t>(row * tokens_ + column)] = -1e9f;
     return s_.Constant(Tensor::FromValues(Shape{tokens_, tokens_}, mask), "mask");
   }
