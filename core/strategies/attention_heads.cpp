@@ -37,7 +37,8 @@ class HeadsFinder {
   }
 
  private:
-  // The first products behind it are of activations alone.
+  // The first products behind it are of activations alone. Columns that are cut before those were no heads
+  // yet, as queries, keys and values that one product makes.
   bool LeadsToAttention(NodeId id) const {
     std::vector<NodeId> open{id};
     std::set<NodeId> seen;
@@ -48,13 +49,21 @@ class HeadsFinder {
         if (use.input < 0 || nodes_[use.node] == 0 || !seen.insert(use.node).second) continue;
         const Node& user = graph_.node(use.node);
         if (IsFusedAttention(user)) return true;
-        if (!IsProduct(user))
-          open.push_back(use.node);
-        else if (!HasParameter(user))
+        if (!IsProduct(user)) {
+          if (!CutsColumns(use.node)) open.push_back(use.node);
+        } else if (!HasParameter(user)) {
           return true;
+        }
       }
     }
     return false;
+  }
+  bool CutsColumns(NodeId id) const {
+    const Node& node = graph_.node(id);
+    if (node.op != "Reshape") return false;
+    const Shape &from = info_.of(node.inputs[0]).shape, &to = info_.of({id, 0}).shape;
+    return from.known_rank() && to.known_rank() && from.rank() > 0 && to.rank() > 0 &&
+           from.dim(from.rank() - 1) > to.dim(to.rank() - 1);
   }
   // One of the last products before it is with a matrix of the model: masks and positions have none.
   bool ComesFromMatrix(NodeId id) const {

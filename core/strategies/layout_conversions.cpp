@@ -177,7 +177,7 @@ Shards LayoutConversions::Convert(const std::string& scope, const Shards& tensor
   if (from.terms())
     return Cast(scope, "back", ScatterSum(scope, sent, whole.shape, to), carried, whole.dtype);
   const Shards all = Cast(scope, "back", Gather(scope, sent, whole.shape, from), carried, whole.dtype);
-  return to.whole() ? all : Cut(scope + "again/", all, whole.shape, to);
+  return to.whole() ? all : Cut(scope + "cut/", all, whole.shape, to);
 }
 
 }  // namespace lanescope

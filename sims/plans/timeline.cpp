@@ -170,7 +170,7 @@ SliceLane LaneOf(SliceKind kind) {
 }
 
 std::string SliceOp(const PlanTimeline& timeline, const PlanSlice& slice) {
-  const char* const reduce = timeline.scatters ? "reduce-scatter" : "all-reduce";
+  const std::string_view reduce = timeline.reduction;
   switch (slice.kind) {
     case SliceKind::kForward:
       return "forward";
@@ -232,7 +232,8 @@ PlanTimeline TimelineOf(const ModelShape& model, const Plan& plan, const PlanMac
   timeline.slowest = walk.slowest;
   timeline.step_ns = Ns(walk.seconds);
   timeline.parts = times.parts;
-  timeline.scatters = times.reduces_to_parts;
+  if (times.reduces_to_parts) timeline.reduction = "reduce-scatter";
+  if (plan.shard == Sharding::kHsdp) timeline.reduction = "reduce-scatter and all-reduce";
   std::vector<StagePainter> painters;
   for (int s = 0; s < plan.pp; ++s) {
     painters.emplace_back(times, walk, s);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,7 +58,7 @@ struct PlanTimeline {
   int slowest = 0;      // the stage that PlanStep is of
   int64_t step_ns = 0;  // the end of every stage's last slice, and EstimateStep's seconds
   int parts = 1;
-  bool scatters = false;  // gradients are reduced to parts (reduce-scatter), else on all (all-reduce)
+  std::string_view reduction = "all-reduce";  // of gradients
 };
 
 // "forward", "bubble: fill", "NCCL all-gather, exposed", "waits for stage 2": equal for slices alike, those

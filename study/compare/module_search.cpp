@@ -120,11 +120,15 @@ class ModuleSearcher {
   size_t MostParts() const { return std::min(gpus_.size(), units_.count()); }
   std::string NameOf(DeviceId device) const { return machine_.device(device).name; }
 
+  // What lies on a host goes to the first GPU where there are any: its launches have no cost in a machine
+  // that was not measured, and no map of modules was meant to be empty of GPUs.
   void TryMapOf(const Placement& placement) {
     const Graph& graph = workload_.graph();
     Try([&](const std::string& node) {
       const NodeId id = graph.FindNode(node);
-      return id.exists() ? NameOf(placement.device[id]) : std::string();
+      if (!id.exists()) return std::string();
+      const DeviceId device = placement.device[id];
+      return NameOf(gpus_.empty() || machine_.device(device).is_gpu() ? device : gpus_[0]);
     });
   }
 

@@ -41,6 +41,23 @@ def llama(heads=4, shared_by=1):
         vocab_size=WORDS, max_position_embeddings=TOKENS)))
 
 
+def one_shared():
+    return llama(shared_by=4)
+
+
+class Encoder(nn.Module):
+    """Queries, keys and values of all heads are one product, in three parts."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(WORDS, 48)
+        self.layer = nn.TransformerEncoderLayer(48, 4, 64, dropout=0, batch_first=True)
+        self.head = nn.Linear(48, WORDS)
+
+    def forward(self, words):
+        return self.head(self.layer(self.words(words)))
+
+
 def save(model, folder):
     words, following = torch.randint(0, WORDS, (BATCH, TOKENS)), torch.randint(0, WORDS, (BATCH, TOKENS))
     exported = export(model, words, torch.optim.AdamW(model.parameters(), 0.01),
@@ -105,6 +122,16 @@ def test_trains_with_tokens_and_matrices_in_parts_as_whole(make, inner, tmp_path
         tokens = "context-parallel:2" if outer else "context-parallel"
         parts = train(graph, tmp_path / f"parts{outer}", "--strategy", f"{outer}{tokens}+{inner}:2", "--machine", machines[gpus])
         assert parts == pytest.approx(one, rel=1e-6), outer
+
+
+@pytest.mark.parametrize("strategy", ["tensor-parallel", "sequence-parallel", "data-parallel+sequence-parallel:2"])
+@pytest.mark.parametrize("make", [Encoder, one_shared])
+def test_heads_that_lie_together_or_serve_all(make, strategy, tmp_path):
+    torch.manual_seed(1)
+    graph = save(make(), tmp_path)
+    one = train(graph, tmp_path / "one", "--strategy", "single")
+    parts = train(graph, tmp_path / "parts", "--strategy", strategy, "--machine", MACHINES / "four-virtual-gpus.json")
+    assert parts == pytest.approx(one, rel=1e-6)
 
 
 def eight_virtual_gpus(folder):

@@ -148,7 +148,7 @@ TEST(ExpertParallelTest, TrainsLikeOneDevice) {
 
 TEST(ExpertParallelTest, RefusesWhatItCannotShare) {
   EXPECT_THAT(RefusalOf([] { StepBy("expert-parallel", Mixture(4).Build(), 1); }),
-              HasSubstr("fewer than two GPUs"));
+              HasSubstr("over two GPUs or more"));
   EXPECT_THAT(
       RefusalOf([] { StepBy("expert-parallel", Mixture(4).Build(), 3); }),
       HasSubstr("the 4 experts of 'experts/w' cannot be shared out evenly over 3 GPUs; the nearest number "

@@ -129,7 +129,7 @@ TEST(PlanTimelineTest, NamesSayMicroBatchAndPart) {
   timeline.parts = 2;
   EXPECT_EQ(SliceName(timeline, {.kind = SliceKind::kBackward, .micro_batch = 0, .part = 1}), "backward 1.2");
   EXPECT_EQ(SliceOp(timeline, {.kind = SliceKind::kReduce}), "NCCL all-reduce, exposed");
-  timeline.scatters = true;
+  timeline.reduction = "reduce-scatter";
   EXPECT_EQ(SliceOp(timeline, {.kind = SliceKind::kReduceBeside}), "NCCL reduce-scatter, hidden");
   EXPECT_EQ(SliceOp(timeline, {.kind = SliceKind::kWait, .stage = 2}), "waits for stage 2");
 }
