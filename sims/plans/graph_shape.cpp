@@ -56,6 +56,16 @@ std::optional<std::pair<std::string_view, std::string_view>> NumberedScope(std::
 bool IsVariable(const Node& node) {
   return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
 }
+bool GivesElementsOfOne(const Node& node) {
+  static constexpr std::array kOps = {"Identity",   "Cast",    "Reshape",    "Transpose",
+                                      "ExpandDims", "Squeeze", "Slice",      "StridedSlice",
+                                      "Split",      "SplitV",  "BroadcastTo"};
+  return std::ranges::find(kOps, node.op) != kOps.end();
+}
+bool IsElementWise(const Node& node) {
+  static constexpr std::array kOps = {"Mul", "AddV2", "Sub", "RealDiv"};
+  return std::ranges::find(kOps, node.op) != kOps.end();
+}
 bool IsRead(const Node& node) { return node.op == "ReadVariableOp" || node.op == "Identity"; }
 
 class GraphReader {
@@ -92,18 +102,43 @@ class GraphReader {
         Printable(where_), why);
   }
 
+  // Numbers by which activations are multiplied or added up, element by element, are no matrix: angles of
+  // positions in every layer, scales of heads.
+  bool IsTable(NodeId read, const Fanout& fanout) const {
+    std::vector<NodeId> open{read};
+    bool is_table = false;
+    for (size_t i = 0; i < open.size(); ++i) {
+      for (const NodeUse& use : fanout[open[i]]) {
+        if (use.input < 0) continue;
+        if (IsElementWise(graph_.node(use.node))) {
+          is_table = true;
+          continue;
+        }
+        if (!GivesElementsOfOne(graph_.node(use.node))) return false;
+        if (std::ranges::find(open, use.node) == open.end()) open.push_back(use.node);
+      }
+    }
+    return is_table;
+  }
+
   // Variables that are read, not those of the optimizer.
   void SortVariables() {
-    std::set<NodeId> read;
-    for (const Node& node : graph_.nodes()) {
-      if (IsRead(node) && !node.inputs.empty() && IsVariable(graph_.node(node.inputs[0].node)))
-        read.insert(node.inputs[0].node);
+    const Fanout fanout = ComputeFanout(graph_);
+    std::set<NodeId> read, tables;
+    for (const NodeId id : graph_.node_ids()) {
+      const Node& node = graph_.node(id);
+      if (!IsRead(node) || node.inputs.empty() || !IsVariable(graph_.node(node.inputs[0].node))) continue;
+      const NodeId variable = node.inputs[0].node;
+      const bool is_table = IsTable(id, fanout);
+      if (read.insert(variable).second && is_table) tables.insert(variable);
+      if (!is_table) tables.erase(variable);
     }
     for (const NodeId id : read) {
       const Node& node = graph_.node(id);
       const Shape shape = node.GetShapeAttr("shape");
       if (!shape.known_rank() || !shape.IsExact() || shape.rank() < 2) continue;
       const auto scope = NumberedScope(node.name);
+      if (scope && tables.contains(id)) continue;
       const bool is_mask = shape.rank() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3];
       if (is_mask) continue;
       const bool is_stack = shape.rank() == 3;

@@ -42,6 +42,10 @@ class ModelGraph {
     for (const Shape& shape : matrices)
       Weight("h/" + std::to_string(number) + "/w" + std::to_string(count++), shape);
   }
+  void Multiply(const std::string& name, const Shape& shape) {
+    const Endpoint table = Weight(name, shape);
+    builder_.Op("Mul", name + "/product").Input(table).Input(table).Build();
+  }
   // A token takes the largest `count` of so many numbers.
   void Route(int64_t experts, int32_t count, const std::string& name = "route") {
     const Endpoint scores =
@@ -122,6 +126,23 @@ TEST(GraphShapeTest, SeparateMatricesWithAGate) {
   EXPECT_EQ(model.ffn, 56);
   EXPECT_TRUE(model.gated);
   EXPECT_FALSE(model.tied);
+}
+
+// Law: what activations are multiplied by element by element is no matrix of a layer: angles of positions,
+// and scales of heads.
+TEST(GraphShapeTest, TablesOfPositionsAreNoMatrices) {
+  ModelGraph graph;
+  graph.Embed();
+  for (int layer = 0; layer < 2; ++layer) {
+    graph.Layer(layer, {{24, 96}, {32, 24}, {24, 80}, {80, 24}});
+    graph.Multiply("h/" + std::to_string(layer) + "/angles", Shape{kTokens, 8});
+    graph.Multiply("h/" + std::to_string(layer) + "/scale", Shape{kHeads, 1, 1});
+  }
+  graph.Attend();
+  const ModelShape model = graph.Read();
+  EXPECT_EQ(model.layers, 2);
+  EXPECT_EQ(model.ffn, 80);
+  EXPECT_EQ(model.experts, 0);
 }
 
 bool IsCausalWith(const std::function<std::optional<Endpoint>(ModelGraph&)>& mask) {
