@@ -21,7 +21,7 @@ bool IsView(const std::string& op) {
   return kViews.contains(op);
 }
 
-// What masks make of the scores of some rows and columns.
+// The scores of some rows and columns, as masks leave them.
 class MaskedScores {
  public:
   MaskedScores(const Graph& graph, const GraphInfo& info, const Attention& attention, ValueBounds* bounds)
