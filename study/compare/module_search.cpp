@@ -120,8 +120,8 @@ class ModuleSearcher {
   size_t MostParts() const { return std::min(gpus_.size(), units_.count()); }
   std::string NameOf(DeviceId device) const { return machine_.device(device).name; }
 
-  // What lies on a host goes to the first GPU where there are any: its launches have no cost in a machine
-  // that was not measured, and no map of modules was meant to be empty of GPUs.
+  // Modules on a host go to the first GPU where there are any: launches of a host have no cost in a machine
+  // that was not measured.
   void TryMapOf(const Placement& placement) {
     const Graph& graph = workload_.graph();
     Try([&](const std::string& node) {
