@@ -3,6 +3,8 @@
 
 #include <simdjson.h>
 
+#include <new>
+
 #include "traces/import/json_limits.h"
 
 namespace lanescope::traces {
@@ -52,6 +54,12 @@ void ReadEvent(ondemand::object object, ChromeEvent* event) {
   }
 }
 
+// simdjson tells by a code of its own that there is no memory.
+bool Succeeds(simdjson::error_code error) {
+  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
+  return error == simdjson::SUCCESS;
+}
+
 }  // namespace
 
 const size_t EventList::kPadding = simdjson::SIMDJSON_PADDING;
@@ -68,11 +76,13 @@ EventList::~EventList() = default;
 
 bool EventList::Read(std::string_view padded, const OnEvent& on_event) {
   if (parsers_->strict.capacity() < padded.size() &&
-      parsers_->strict.allocate(padded.size(), kDeepestJson) != simdjson::SUCCESS)
+      !Succeeds(parsers_->strict.allocate(padded.size(), kDeepestJson)))
     return false;
-  if (parsers_->strict.parse(padded.data(), padded.size(), false).error() != simdjson::SUCCESS) return false;
-  ondemand::document list =
-      parsers_->walk.iterate(simdjson::padded_string_view(padded, padded.size() + kPadding));
+  if (!Succeeds(parsers_->strict.parse(padded.data(), padded.size(), false).error())) return false;
+  ondemand::document list;
+  if (!Succeeds(
+          parsers_->walk.iterate(simdjson::padded_string_view(padded, padded.size() + kPadding)).get(list)))
+    return false;
   for (auto element : list.get_array()) {
     ondemand::value value = element.value();
     if (value.type() != ondemand::json_type::object) continue;
