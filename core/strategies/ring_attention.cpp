@@ -276,16 +276,20 @@ void RingAttention::Join(const Block& block, Endpoint values) {
   all_greatest = higher;
 }
 
+RingAttention::Block RingAttention::RowsOfDevice(size_t r) const {
+  return {.of = r,
+          .device = r,
+          .step = count_,
+          .part = {0, blocks_.rows(), 0, 0},
+          .exponentials = {},
+          .greatest = {},
+          .made = {}};
+}
+
 // Divides as the softmax would have done before: by the sum of all exponentials, which is 0 where a row sees
 // nothing. Then the result is 0.
 Endpoint RingAttention::Finish(size_t r) {
-  const Block block{.of = r,
-                    .device = r,
-                    .step = count_,
-                    .part = {0, blocks_.rows(), 0, 0},
-                    .exponentials = {},
-                    .greatest = {},
-                    .made = {}};
+  const Block block = RowsOfDevice(r);
   Endpoint least = step_.nodes->Constant(fmt::format("{}least_{}", Scope(), r),
                                          Tensor::Scalar(std::numeric_limits<float>::min()));
   least = Cast("least", least, DataType::kFloat, wide_, block);

@@ -69,6 +69,8 @@ class RingAttention {
   void WriteScores(Block* block, Endpoint keys);
   void Join(const Block& block, Endpoint values);
   Endpoint Finish(size_t r);
+  // Behind all blocks: all rows of a device.
+  Block RowsOfDevice(size_t r) const;
   void WriteRegion(const std::vector<NodeId>& region, bool behind_row_sums, Block* block);
   Endpoint InputOf(NodeId reader, size_t input, const Block& block);
   Endpoint Operand(NodeId reader, size_t input, const Block& block);

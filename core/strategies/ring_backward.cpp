@@ -46,13 +46,7 @@ void RingAttention::FindRowSums(const std::map<NodeId, char>& behind) {
   if (behind.empty()) return;
   if (a_.result.exists()) {
     for (size_t r = 0; r < count_; ++r) {
-      const Block block{.of = r,
-                        .device = r,
-                        .step = count_,
-                        .part = {0, blocks_.rows(), 0, 0},
-                        .exponentials = {},
-                        .greatest = {},
-                        .made = {}};
+      const Block block = RowsOfDevice(r);
       const Endpoint gradient = Cast("wide_gradient", step_.in(layout, a_.gradient)[r], type_, wide_, block);
       const Endpoint times = New("Mul", "result_times", block).Input(gradient).Input(joined_[r]).Build();
       const Endpoint last = step_.nodes->Number(fmt::format("{}row_axis_{}", Scope(), r), rank - 1);
